@@ -1,0 +1,77 @@
+# Every command that a developer or CI needs. `make` alone lists them.
+
+SHELL         := /bin/bash
+.SHELLFLAGS   := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# How long each fuzz target runs.
+FUZZTIME ?= 30s
+# Further flags for go test, for example: make test TESTFLAGS='-run TestDrain -v'
+TESTFLAGS ?=
+# SERVE=1 keeps the demo running to look around in; DEMOFLAGS go to it as they are.
+SERVE     ?=
+DEMOFLAGS ?=
+
+# The rooms where goroutines meet: verify runs these with the race detector.
+RACE_ROOMS := $(patsubst %,./%/...,$(wildcard outbox hold relay consumers))
+# Sources of this module; testdata holds examples that are wrong on purpose.
+GO_FILES = find . \( -name testdata -o -name node_modules -o -path './.*' \) -prune -o -name '*.go' -print
+
+.PHONY: help demo test race lint verify bench fuzz clean
+.PHONY: race-short docs-check mod-check c-compiler
+
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## run the whole system once and check what arrives (SERVE=1 keeps it running)
+	go run ./e2e/demo $(if $(filter-out 0,$(SERVE)),-serve) $(DEMOFLAGS)
+
+test: ## run every test against a real Postgres and a real nats-server
+	go test -timeout 10m $(TESTFLAGS) ./...
+
+race: c-compiler ## run every test with the race detector (needs a C compiler)
+	go test -race -timeout 20m $(TESTFLAGS) ./...
+
+lint: ## check formatting, go vet, staticcheck, errcheck and the architecture rules
+	@unformatted=$$($(GO_FILES) | xargs -r gofmt -l); \
+	if [ -n "$$unformatted" ]; then printf 'not formatted, run gofmt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+	go tool errcheck -ignoretests -ignoregenerated -exclude .errcheck-exclude ./...
+	go test -count=1 -run '^(TestTree|TestImports)' ./e2e/arch
+
+verify: lint mod-check docs-check test race-short ## run what CI runs: lint, go.mod, docs, test, a short race run
+
+bench: ## measure, and print one BENCH line per figure
+	go run ./e2e/bench
+
+fuzz: ## run each fuzz target for FUZZTIME (default 30s)
+	@found=0; \
+	for file in $$($(GO_FILES) | xargs -r grep -l '^func Fuzz' || true); do \
+	  for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+	    found=1; echo "fuzz $$target in $$(dirname "$$file") for $(FUZZTIME)"; \
+	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+	  done; \
+	done; \
+	if [ $$found = 0 ]; then echo 'fuzz: no fuzz target in this tree' >&2; exit 1; fi
+
+clean: ## remove what builds, tests and the demo leave in the tree
+	rm -rf bin dist .demo coverage.txt
+	find . -path ./.git -prune -o \( -name '*.test' -o -name '*.out' \) -type f -exec rm -f {} +
+	find . -path ./.git -prune -o -path '*/testdata/rapid' -type d -prune -exec rm -rf {} +
+
+# -short makes the long random tests shorter; no test is left out.
+race-short: c-compiler
+	$(if $(RACE_ROOMS),go test -race -short -timeout 10m $(RACE_ROOMS),@echo 'race: none of the rooms exists yet' >&2; exit 1)
+
+mod-check:
+	go mod tidy -diff
+	go mod verify
+
+docs-check:
+	go test -count=1 -run '^TestDocs' ./e2e/arch
+
+# Without this the race detector fails with a message about cgo that names no cure.
+c-compiler:
+	@command -v "$$(go env CC)" >/dev/null || \
+	  { echo "race: no C compiler ($$(go env CC)), which the race detector needs; on Debian: apt-get install gcc libc6-dev" >&2; exit 1; }

@@ -1,0 +1,60 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const sqlstateInUse = "55006" // object_in_use: someone is connected to the template
+
+// CreateDatabase makes a database, as a copy of template or, when that is
+// empty, without anything in it. It waits for other users of the template to
+// leave until ctx ends.
+func (p *Postgres) CreateDatabase(ctx context.Context, name, template string) error {
+	if template == "" {
+		template = "template0"
+	}
+	p.creating.Lock()
+	defer p.creating.Unlock()
+	conn, err := p.connect(ctx, "postgres")
+	if err != nil {
+		return fmt.Errorf("create database %s: %w", name, err)
+	}
+	statement := "create database " + pgx.Identifier{name}.Sanitize() + " template " + pgx.Identifier{template}.Sanitize()
+	for {
+		_, err = conn.Exec(ctx, statement)
+		if sqlstate(err) != sqlstateInUse || pause(ctx) != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
+		return fmt.Errorf("create database %s: %w", name, err)
+	}
+	return nil
+}
+
+// DropDatabase disconnects all users of a database and removes it. A database
+// that doesn't exist is no error.
+func (p *Postgres) DropDatabase(ctx context.Context, name string) error {
+	conn, err := p.connect(ctx, "postgres")
+	if err != nil {
+		return fmt.Errorf("drop database %s: %w", name, err)
+	}
+	_, err = conn.Exec(ctx, "drop database if exists "+pgx.Identifier{name}.Sanitize()+" with (force)")
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
+		return fmt.Errorf("drop database %s: %w", name, err)
+	}
+	return nil
+}
+
+func sqlstate(err error) string {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code
+	}
+	return ""
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package harness
+
+import "syscall"
+
+// childAttr runs a child as the account. Without a parent-death signal the
+// child stays in our process group, so that at least ctrl-C at a terminal ends
+// both.
+func childAttr(a *account) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: a.credential()}
+}
