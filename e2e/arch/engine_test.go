@@ -88,37 +88,36 @@ func checkTestImport(path, target string) []violation {
 }
 
 // checkLinked judges all that a package links. One violation per rule is
-// enough; its hint is the chain of imports that leads there.
+// enough; its hint is the shortest chain of imports that leads there.
 func checkLinked(g graph, path string, from room) []violation {
 	var found []violation
-	via := g.linked(path)
+	linked, via := g.linked(path)
 	for _, rule := range nevers {
 		if !slices.Contains(rule.from, from.path) {
 			continue
 		}
-		for _, target := range slices.Sorted(maps.Keys(via)) {
-			if target != path && matchesAny(rule.targets, target) {
-				found = append(found, violation{path, rule.name, target, rule.why + "; via " + chain(via, target)})
-				break
-			}
+		at := slices.IndexFunc(linked, func(target string) bool { return matchesAny(rule.targets, target) })
+		if at >= 0 {
+			found = append(found, violation{path, rule.name, linked[at], rule.why + "; via " + chain(via, linked[at])})
 		}
 	}
 	return found
 }
 
-// linked walks the imports breadth first and returns, for each package reached,
-// the one that led to it, which makes the chains the shortest there are.
-func (g graph) linked(path string) map[string]string {
-	via := map[string]string{path: ""}
+// linked walks the imports breadth first. It returns the packages reached,
+// nearest first, and for each of them the one that led to it.
+func (g graph) linked(path string) (order []string, via map[string]string) {
+	via = map[string]string{path: ""}
 	for queue := []string{path}; len(queue) > 0; queue = queue[1:] {
 		for _, next := range g[queue[0]].imports {
 			if _, seen := via[next]; !seen {
 				via[next] = queue[0]
 				queue = append(queue, next)
+				order = append(order, next)
 			}
 		}
 	}
-	return via
+	return order, via
 }
 
 func chain(via map[string]string, target string) string {

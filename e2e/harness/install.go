@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // installer puts the Debian package postgresql on a machine that has none.
@@ -90,7 +91,7 @@ func (i installer) packages(ctx context.Context, log io.Writer) (err error) {
 // aptGet runs apt-get without questions, and waits when another one is running.
 func (i installer) aptGet(ctx context.Context, log io.Writer, verb string, packages ...string) error {
 	args := append([]string{"-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", verb}, packages...)
-	fmt.Fprintln(log, "harness: apt-get", verb, packages)
+	fmt.Fprintln(log, "harness: apt-get", strings.Join(append([]string{verb}, packages...), " "))
 	return i.run(ctx, log, "apt-get", args...)
 }
 

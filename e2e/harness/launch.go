@@ -101,7 +101,7 @@ func (p *Postgres) launch(ctx context.Context) error {
 		p.proc.kill()
 		return err
 	}
-	p.abrupt = false
+	p.clean = false
 	return nil
 }
 

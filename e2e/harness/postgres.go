@@ -30,7 +30,8 @@ const (
 // tests.
 type PostgresOptions struct {
 	// Dir holds the data, the socket and the log. A cluster that an earlier
-	// StartPostgres made there is used again. Defaults to a new temporary
+	// StartPostgres made there is used again. For a root process it must be
+	// where the unprivileged user can get to. Defaults to a new temporary
 	// directory, which Close removes.
 	Dir string
 
@@ -64,7 +65,7 @@ type Postgres struct {
 
 	mu     sync.Mutex // serialises start, stop and close; guards the fields below
 	proc   *process   // the postmaster; nil before the first start
-	abrupt bool       // it was killed or crashed: its children may outlive it
+	clean  bool       // it was shut down in order, so nothing of it is left
 	closed bool
 
 	creating sync.Mutex // held during CREATE DATABASE: a template must have no other user
@@ -158,9 +159,9 @@ func (p *Postgres) Start(ctx context.Context) error {
 	defer cancel()
 	for {
 		err := p.launch(ctx)
-		// After a kill, children of the old server may hold its shared memory
+		// After a crash, children of the old server may hold its shared memory
 		// for a moment, and a new server rightly refuses to start beside them.
-		if err == nil || !errors.Is(err, errExited) || !(p.abrupt || portBusy(p.port)) {
+		if err == nil || !errors.Is(err, errExited) || (p.clean && !portBusy(p.port)) {
 			return err
 		}
 		if pause(ctx) != nil {
@@ -199,17 +200,19 @@ func (p *Postgres) stop(ctx context.Context, mode string, sig syscall.Signal) er
 	case <-ctx.Done():
 		return fmt.Errorf("stop postgres (%s): it is still running: %w", mode, context.Cause(ctx))
 	}
-	p.abrupt = mode == "immediate"
-	if err := p.proc.err; err != nil && mode != "immediate" {
-		p.abrupt = true
+	if mode == "immediate" {
+		return nil
+	}
+	if err := p.proc.err; err != nil {
 		return fmt.Errorf("stop postgres (%s): %w\n%s", mode, err, p.logTail())
 	}
+	p.clean = true
 	return nil
 }
 
-// Kill ends the postmaster with SIGKILL and returns when it has ended. Its
-// backends notice by themselves; one that is busy may still finish its
-// statement.
+// Kill ends all processes of the cluster with SIGKILL, as a power failure
+// would, and returns when the postmaster has ended. Outside of Linux its
+// backends notice by themselves; one that is busy may finish its statement.
 func (p *Postgres) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,9 +220,9 @@ func (p *Postgres) Kill() {
 }
 
 func (p *Postgres) kill() {
-	if p.proc != nil {
+	if p.proc.running() {
+		killChildren(p.proc)
 		p.proc.kill()
-		p.abrupt = true
 	}
 }
 

@@ -49,7 +49,7 @@ func (s search) find(explicit string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(s.getenv("PATH")) {
 		if filepath.IsAbs(dir) && holdsPostgres(dir) {
-			return dir, nil
+			return linked(dir), nil
 		}
 	}
 	for _, place := range places {
@@ -73,6 +73,16 @@ func named(by, dir string) (string, error) {
 		Err:  fmt.Errorf("%s is %s, which does not hold initdb and postgres", by, dir),
 		Hint: "name the directory that holds both, for example the one that pg_config --bindir prints",
 	}
+}
+
+// linked follows the links that put programs into PATH to the directory that
+// holds them all, psql too.
+func linked(dir string) string {
+	program, err := filepath.EvalSymlinks(filepath.Join(dir, "initdb"))
+	if err != nil || !holdsPostgres(filepath.Dir(program)) {
+		return dir
+	}
+	return filepath.Dir(program)
 }
 
 // newest returns the directory of the newest supported major version that the

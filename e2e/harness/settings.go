@@ -46,6 +46,8 @@ func (p *Postgres) settings() map[string]string {
 		"log_min_messages":        "warning",
 		"log_min_error_statement": "error",
 		"log_line_prefix":         "%m [%p] sqlstate=%e db=%d ",
+		// Each CREATE DATABASE would log two checkpoints.
+		"log_checkpoints": "off",
 	}
 	if !p.opts.Durable {
 		all["fsync"] = "off"

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
 )
@@ -38,56 +37,68 @@ type packet struct {
 }
 
 // constant adds a value that is known to be a valid header value.
-func (b *block) constant(key, value string) {
+func (b block) constant(key, value string) block {
 	b.lines = append(b.lines, line{key: key, value: value})
+	return b
 }
 
 // attribute adds a text value, percent-encoded. The reason is "" if all is
 // well.
-func (b *block) attribute(key, value string) (reason string) {
+func (b block) attribute(key, value string) (_ block, reason string) {
 	if plain(value) {
-		b.lines = append(b.lines, line{key: key, value: value})
-		return ""
+		return b.constant(key, value), ""
 	}
 	if reason := checkText(value); reason != "" {
-		return reason
+		return b, reason
 	}
 	from := len(b.text)
 	b.text = appendPercent(b.text, value)
-	b.lines = append(b.lines, line{key: key, valueSpan: span{from, len(b.text)}})
-	return ""
+	return b.made(key, from), ""
 }
 
-func (b *block) time(key string, t time.Time) {
+func (b block) time(key string, t time.Time) block {
 	from := len(b.text)
 	b.text = appendTime(b.text, t)
-	b.lines = append(b.lines, line{key: key, valueSpan: span{from, len(b.text)}})
+	return b.made(key, from)
 }
 
-func (b *block) msgID(source, id string) {
+func (b block) msgID(source, id string) block {
 	from := len(b.text)
 	b.text = appendMsgID(b.text, source, id)
-	b.lines = append(b.lines, line{key: headerMsgID, valueSpan: span{from, len(b.text)}})
+	return b.made(headerMsgID, from)
 }
 
-// extension adds one extension attribute; see [eachExtension].
-func (b *block) extension(name []byte, v scalar) error {
-	from := len(b.text)
-	b.text = append(b.text, attributePrefix...)
-	b.text = append(b.text, name...)
-	key := span{from, len(b.text)}
-	if v.kind == kindString {
-		b.text = appendPercent(b.text, v.text)
-	} else {
-		b.text = append(b.text, v.text...)
+// made adds the value that the text has from there on.
+func (b block) made(key string, from int) block {
+	b.lines = append(b.lines, line{key: key, valueSpan: span{from, len(b.text)}})
+	return b
+}
+
+// extensions adds the extension attributes of a stored JSON object.
+func (b block) extensions(object []byte) (block, error) {
+	var room [extensionSlots]extension
+	list, err := parseExtensions(room[:0], object)
+	if err != nil {
+		return b, err
 	}
-	b.lines = append(b.lines, line{keySpan: key, valueSpan: span{key.to, len(b.text)}})
-	return nil
+	for i := range list {
+		x := &list[i]
+		if x.value.kind == kindNull {
+			continue
+		}
+		from := len(b.text)
+		b.text = append(b.text, attributePrefix...)
+		b.text = append(b.text, x.name...)
+		key := span{from, len(b.text)}
+		b.text = appendPercent(b.text, x.value.text)
+		b.lines = append(b.lines, line{keySpan: key, valueSpan: span{key.to, len(b.text)}})
+	}
+	return b, nil
 }
 
 // message builds the result. The subject is what the text has from subjectFrom
 // on.
-func (b *block) message(subjectFrom int, body []byte) *nats.Msg {
+func (b block) message(subjectFrom int, body []byte) *nats.Msg {
 	text := string(b.text)
 	p := &packet{}
 	values := p.values[:]
@@ -113,17 +124,4 @@ func (b *block) message(subjectFrom int, body []byte) *nats.Msg {
 	p.msg.Header = header
 	p.msg.Data = body
 	return &p.msg
-}
-
-// validText is checkText for bytes.
-func validText(s []byte) string {
-	for _, c := range s {
-		if c == 0 {
-			return reasonNUL
-		}
-	}
-	if !utf8.Valid(s) {
-		return reasonNotUTF8
-	}
-	return ""
 }

@@ -90,7 +90,11 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if reason := checkTokens(c.Prefix); reason != "" {
+	reason := checkTokens(c.Prefix)
+	if reason == "" && c.Prefix[0] == '$' {
+		reason = reasonReserved
+	}
+	if reason != "" {
 		return &ConfigError{
 			Field:  "Prefix",
 			Reason: reason,

@@ -12,9 +12,10 @@ import (
 // mode; the package documentation says what it accepts. It works for
 // [nats.Msg] and for JetStream messages alike: pass the headers and the body.
 //
-// The data of a binary message is not copied, and nil if the body is empty.
-// It is marked as binary (DataBase64), so that writing the event as JSON again
-// cannot change it. Attributes that CloudEvents calls extensions, partitionkey
+// The data of a binary message is not copied, and nil if the body is empty. All
+// data is marked as binary (DataBase64): the SDK then writes it as data_base64
+// when it makes JSON of the event, the only form that it does not compact or
+// escape. Attributes that CloudEvents calls extensions, partitionkey
 // among them, are extensions of the event. Source and dataschema keep their
 // spelling, also where the SDK's URL type would write them in another way; such
 // a URL has only its Opaque part set.
@@ -22,25 +23,24 @@ import (
 // Errors: [ErrNotCloudEvent] for a message that does not claim to be one, or
 // an [*InvalidError].
 func Decode(header nats.Header, data []byte) (event.Event, error) {
-	contentType, reason := findContentType(header)
-	if reason != "" {
-		return event.Event{}, invalid("content-type", reason)
-	}
-	switch kind := classify(contentType); kind {
-	case formatJSON:
+	contentType, twice := findContentType(header)
+	switch format := classify(contentType); {
+	case format != formatNone && twice:
+		return event.Event{}, invalid("content-type", reasonTwice)
+	case format == formatJSON:
 		return DecodeJSON(data)
-	case formatOther:
+	case format == formatOther:
 		return event.Event{}, invalid("content-type", "is a CloudEvents format that is not supported")
 	}
 
 	d := newDecoder()
-	any := false
+	found := false
 	for key, values := range header {
 		name, ok := attributeName(key)
 		if !ok {
 			continue
 		}
-		any = true
+		found = true
 		if len(values) != 1 {
 			return event.Event{}, invalid(name, reasonTwice)
 		}
@@ -52,18 +52,21 @@ func Decode(header nats.Header, data []byte) (event.Event, error) {
 			return event.Event{}, invalid(name, reason)
 		}
 	}
-	if !any {
+	if !found {
 		return event.Event{}, ErrNotCloudEvent
 	}
 	if d.context.DataContentType == nil && contentType != "" {
-		if reason := checkText(contentType); reason != "" {
+		reason := checkText(contentType)
+		if twice {
+			reason = reasonTwice
+		}
+		if reason != "" {
 			return event.Event{}, invalid("content-type", reason)
 		}
-		d.context.DataContentType = &contentType
+		d.context.DataContentType = optional(contentType)
 	}
 	if len(data) > 0 {
 		d.event.DataEncoded = data
-		d.event.DataBase64 = true
 	}
 	return d.finish()
 }
@@ -77,20 +80,23 @@ func attributeName(key string) (string, bool) {
 	return strings.ToLower(key[len(attributePrefix):]), true
 }
 
-// findContentType returns the value of the header Content-Type, in any case.
-func findContentType(header nats.Header) (value, reason string) {
+// findContentType returns the value of the header Content-Type, in any case,
+// and whether there is more than one. Of several, one that speaks of
+// CloudEvents is returned.
+func findContentType(header nats.Header) (value string, twice bool) {
 	found := false
 	for key, values := range header {
-		if !strings.EqualFold(key, headerContentType) || len(values) == 0 {
+		if !strings.EqualFold(key, headerContentType) {
 			continue
 		}
-		if found || len(values) > 1 {
-			return "", reasonTwice
+		for _, v := range values {
+			twice, found = found, true
+			if classify(value) == formatNone {
+				value = strings.Trim(v, " \t")
+			}
 		}
-		found = true
-		value = strings.Trim(values[0], " \t")
 	}
-	return value, ""
+	return value, twice
 }
 
 type format int
@@ -208,5 +214,6 @@ func (d *decoder) finish() (event.Event, error) {
 	case d.context.Type == "":
 		return event.Event{}, invalid("type", reasonMissing)
 	}
+	d.event.DataBase64 = d.event.DataEncoded != nil
 	return d.event, nil
 }

@@ -26,7 +26,14 @@ func DecodeJSON(body []byte) (event.Event, error) {
 	}
 	d := newDecoder()
 	var data, base64Data []byte
-	err := eachMember(body, "body", func(name, value []byte) error {
+	for m := (members{text: body, field: "body"}); ; {
+		name, value, ok, err := m.next()
+		if err != nil {
+			return event.Event{}, err
+		}
+		if !ok {
+			break
+		}
 		var reason string
 		switch string(name) {
 		case "data":
@@ -37,16 +44,13 @@ func DecodeJSON(body []byte) (event.Event, error) {
 			reason = d.member(string(name), value)
 		}
 		if reason != "" {
-			return invalid(string(name), reason)
+			return event.Event{}, invalid(string(name), reason)
 		}
-		return nil
-	})
-	if err != nil {
-		return event.Event{}, err
 	}
 	if string(base64Data) == "null" {
 		base64Data = nil
 	}
+	var err error
 	switch {
 	case data != nil && base64Data != nil:
 		return event.Event{}, invalid("data", "is given as data and as data_base64")
@@ -75,7 +79,7 @@ func (d *decoder) member(name string, value []byte) (reason string) {
 	if !validAttributeName(name) {
 		return "is not an attribute name"
 	}
-	v, reason := parseScalar(nil, value)
+	v, reason := parseScalar(value)
 	if reason != "" {
 		return reason
 	}
@@ -135,7 +139,6 @@ func (d *decoder) base64Data(value []byte) error {
 		return invalid("data_base64", "is not valid base64")
 	}
 	d.event.DataEncoded = data
-	d.event.DataBase64 = true
 	return nil
 }
 
@@ -162,8 +165,16 @@ func timestamp(t time.Time) *types.Timestamp {
 // the way. Text that net/url would spell differently, or cannot parse, is
 // kept in Opaque.
 func exactURL(text string) url.URL {
-	if u, err := url.Parse(text); err == nil && u.String() == text {
+	u, err := url.Parse(text)
+	if err != nil {
+		return url.URL{Opaque: text}
+	}
+	if u.String() == text {
 		return *u
+	}
+	// An absolute URL stays one; its scheme keeps its case.
+	if n := len(u.Scheme); n > 0 && n+1 < len(text) {
+		return url.URL{Scheme: text[:n], Opaque: text[n+1:]}
 	}
 	return url.URL{Opaque: text}
 }

@@ -10,9 +10,9 @@
 // id ([MsgID]), and Nats-Expected-Stream when a stream is configured.
 //
 // It never publishes, never logs, never panics on input, and never changes a
-// Record. Every header it writes is one of these constants or begins with
-// "ce-", so no event, however it was stored, can carry a Nats-* header to the
-// server (a roll-up, a trace destination, a TTL).
+// Record. Every header it writes has a name that is constant or begins with
+// "ce-", so no event, however it was stored, can carry a Nats-* header of its
+// own to the server (a roll-up, a trace destination, a TTL).
 //
 // # Binary mode, the default
 //
@@ -42,7 +42,8 @@
 //
 // # What Decode accepts
 //
-// Header names in any case, unnecessary percent-encoding, lower-case
+// Content-Type decides the mode, as the binding says: beside a structured event,
+// ce- headers mean nothing. Header names in any case, unnecessary percent-encoding, lower-case
 // hexadecimal digits, double-quoted values (older versions of the binding),
 // and values that were not encoded at all, as the CloudEvents SDK for Go
 // writes them. It refuses what could be read in two ways or must not be read:
@@ -55,9 +56,11 @@
 //
 //   - It does not percent-encode when it writes and does not decode when it
 //     reads. It reads our messages, but values with a space, a quote, a percent
-//     or a character outside ASCII stay encoded. Of its messages, a value with
-//     a percent sign that looks like an escape is decoded, and one that does
-//     not is refused; that ambiguity cannot be solved by a reader.
+//     or a character outside ASCII stay encoded. A common one is a
+//     datacontenttype with a space before its parameter: write
+//     "text/plain;charset=utf-8" where such readers matter. Of its messages, a
+//     value with a percent sign that looks like an escape is decoded, and one
+//     that does not is refused; that ambiguity cannot be solved by a reader.
 //   - It writes structured messages without a Content-Type header. By the
 //     binding they are no CloudEvents messages, so Decode answers
 //     [ErrNotCloudEvent]; a consumer that knows its producers can read them

@@ -84,7 +84,7 @@ func (e *Encoder) binary(rec *outbox.Record) (*nats.Msg, error) {
 	var lines [lineSlots]line
 	b := block{text: text[:0], lines: lines[:0]}
 
-	b.constant(headerSpecVersion, specVersion)
+	b = b.constant(headerSpecVersion, specVersion)
 	attributes := [...]struct{ header, value string }{
 		{headerID, rec.ID},
 		{headerSource, rec.Source},
@@ -99,19 +99,21 @@ func (e *Encoder) binary(rec *outbox.Record) (*nats.Msg, error) {
 		if a.value == "" {
 			continue
 		}
-		if reason := b.attribute(a.header, a.value); reason != "" {
+		var reason string
+		if b, reason = b.attribute(a.header, a.value); reason != "" {
 			return nil, invalid(a.header[len(attributePrefix):], reason)
 		}
 	}
 	if !rec.Time.IsZero() {
-		b.time(headerTime, rec.Time)
+		b = b.time(headerTime, rec.Time)
 	}
 	if hasExtensions(rec.Extensions) {
-		if err := eachExtension(rec.Extensions, b.extension); err != nil {
+		var err error
+		if b, err = b.extensions(rec.Extensions); err != nil {
 			return nil, err
 		}
 	}
-	return e.finish(&b, rec, rec.Data)
+	return e.finish(b, rec, rec.Data)
 }
 
 func (e *Encoder) structured(rec *outbox.Record) (*nats.Msg, error) {
@@ -122,16 +124,15 @@ func (e *Encoder) structured(rec *outbox.Record) (*nats.Msg, error) {
 	var text [textBytes]byte
 	var lines [lineSlots]line
 	b := block{text: text[:0], lines: lines[:0]}
-	b.constant(headerContentType, contentTypeEventJSON)
-	return e.finish(&b, rec, body)
+	return e.finish(b.constant(headerContentType, contentTypeEventJSON), rec, body)
 }
 
 // finish adds what both modes have in common.
-func (e *Encoder) finish(b *block, rec *outbox.Record, body []byte) (*nats.Msg, error) {
+func (e *Encoder) finish(b block, rec *outbox.Record, body []byte) (*nats.Msg, error) {
 	if e.stream != "" {
-		b.constant(headerExpectedStream, e.stream)
+		b = b.constant(headerExpectedStream, e.stream)
 	}
-	b.msgID(rec.Source, rec.ID)
+	b = b.msgID(rec.Source, rec.ID)
 	start := len(b.text)
 	text, err := e.appendSubject(b.text, rec)
 	if err != nil {

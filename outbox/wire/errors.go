@@ -47,6 +47,7 @@ const (
 	reasonBadEscape = "contains a broken percent escape"
 	reasonNotString = "is not a JSON string"
 	reasonBadString = "is not a valid JSON string"
+	reasonReserved  = `begins with "$", which is reserved for the server`
 )
 
 // maxFieldName bounds how much of a foreign name an error repeats.

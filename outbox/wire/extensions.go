@@ -30,35 +30,42 @@ type scalar struct {
 
 // hasExtensions answers the usual case without parsing.
 func hasExtensions(object []byte) bool {
-	return len(object) > 2 || (len(object) > 0 && string(object) != "{}")
+	return len(object) > 0 && string(object) != "{}"
 }
 
-// eachExtension calls fn for each extension of a stored JSON object, in its
-// order. Null means absent and is skipped. Everything that the schema forbids
-// is an [*InvalidError].
-func eachExtension(object []byte, fn func(name []byte, v scalar) error) error {
-	var room [8][]byte
-	seen := room[:0]
-	var scratch [128]byte
-	return eachMember(object, "extensions", func(name, value []byte) error {
-		if reason := checkExtensionName(name); reason != "" {
-			return invalid(string(name), reason)
+// extensionSlots is room on the stack for usual extensions; more is taken from
+// the heap.
+const extensionSlots = 8
+
+// extension is one extension attribute.
+type extension struct {
+	name  []byte
+	value scalar
+}
+
+// parseExtensions appends the extensions of a stored JSON object to dst, in
+// their order. Null means absent, but is kept here, so that its name counts as
+// given. Everything that the schema forbids is an [*InvalidError].
+func parseExtensions(dst []extension, object []byte) ([]extension, error) {
+	for m := (members{text: object, field: "extensions"}); ; {
+		name, value, ok, err := m.next()
+		if err != nil || !ok {
+			return dst, err
 		}
-		for _, s := range seen {
-			if bytes.Equal(s, name) {
-				return invalid(string(name), reasonTwice)
+		if reason := checkExtensionName(name); reason != "" {
+			return nil, invalid(string(name), reason)
+		}
+		for i := range dst {
+			if bytes.Equal(dst[i].name, name) {
+				return nil, invalid(string(name), reasonTwice)
 			}
 		}
-		seen = append(seen, name)
-		v, reason := parseScalar(scratch[:0], value)
+		v, reason := parseScalar(value)
 		if reason != "" {
-			return invalid(string(name), reason)
+			return nil, invalid(string(name), reason)
 		}
-		if v.kind == kindNull {
-			return nil
-		}
-		return fn(name, v)
-	})
+		dst = append(dst, extension{name: name, value: v})
+	}
 }
 
 func checkExtensionName(name []byte) string {
@@ -92,32 +99,31 @@ func isCoreName[T string | []byte](name T) bool {
 	return false
 }
 
-// parseScalar reads one JSON value. An unescaped string goes into scratch if
-// it differs from what is written. The reason is "" if all is well.
-func parseScalar(scratch, value []byte) (v scalar, reason string) {
+// parseScalar reads one JSON value. Its text is a piece of what is written
+// wherever that stands for itself. The reason is "" if all is well.
+func parseScalar(value []byte) (v scalar, reason string) {
 	switch {
 	case len(value) >= 2 && value[0] == '"':
-		text := value[1 : len(value)-1]
-		if !plainJSON(text) {
+		v := scalar{kind: kindString, text: value[1 : len(value)-1]}
+		if !plainJSON(v.text) {
 			var ok bool
-			if text, ok = appendUnquoted(scratch, text); !ok {
+			if v.text, ok = appendUnquoted(nil, v.text); !ok {
 				return scalar{}, reasonBadString
 			}
 		}
-		if reason := validText(text); reason != "" {
-			return scalar{}, reason
-		}
-		return scalar{kind: kindString, text: text}, ""
+		return v, checkText(v.text)
 	case string(value) == "true", string(value) == "false":
 		return scalar{kind: kindBoolean, text: value}, ""
 	case string(value) == "null":
 		return scalar{kind: kindNull}, ""
 	case isInteger(value):
-		n, err := strconv.ParseInt(string(value), 10, 32)
-		if err != nil {
+		if _, err := strconv.ParseInt(string(value), 10, 32); err != nil {
 			return scalar{}, "is outside the range of a CloudEvents integer, 32 bits"
 		}
-		return scalar{kind: kindInteger, text: strconv.AppendInt(scratch, n, 10)}, ""
+		if string(value) == "-0" {
+			value = value[1:]
+		}
+		return scalar{kind: kindInteger, text: value}, ""
 	default:
 		return scalar{}, "is not a string, a boolean or an integer"
 	}

@@ -6,61 +6,81 @@ import (
 	"unicode/utf8"
 )
 
-// eachMember calls fn for each member of a JSON object, with the name
-// unescaped and the value as it is written. It checks the object itself;
-// values are only delimited, not checked. Errors of its own name the field.
-func eachMember(text []byte, field string, fn func(name, value []byte) error) error {
-	bad := func() error { return invalid(field, reasonBadObject) }
-	i := skipSpace(text, 0)
-	if i == len(text) || text[i] != '{' {
-		return bad()
-	}
-	i = skipSpace(text, i+1)
-	if i < len(text) && text[i] == '}' {
-		return atEnd(text, i+1, field)
-	}
-	for {
-		end := endOfValue(text, i)
-		if end < 0 || text[i] != '"' {
-			return bad()
-		}
-		name := text[i+1 : end-1]
-		if !plainJSON(name) {
-			var ok bool
-			if name, ok = appendUnquoted(nil, name); !ok {
-				return bad()
-			}
-		}
-		i = skipSpace(text, end)
-		if i == len(text) || text[i] != ':' {
-			return bad()
-		}
-		i = skipSpace(text, i+1)
-		if end = endOfValue(text, i); end < 0 {
-			return bad()
-		}
-		if err := fn(name, text[i:end]); err != nil {
-			return err
-		}
-		i = skipSpace(text, end)
-		if i == len(text) {
-			return bad()
-		}
-		if text[i] == '}' {
-			return atEnd(text, i+1, field)
-		}
-		if text[i] != ',' {
-			return bad()
-		}
-		i = skipSpace(text, i+1)
-	}
+// members reads the members of a JSON object one by one. It checks the object
+// itself; values are only delimited, not checked.
+type members struct {
+	text  []byte
+	field string // what an error is about
+	at    int    // index of what is read next
+	begun bool
 }
 
-func atEnd(text []byte, i int, field string) error {
-	if skipSpace(text, i) != len(text) {
-		return invalid(field, reasonBadObject)
+// next returns the next member, with its name unescaped and its value as it is
+// written. After the last one ok is false.
+func (m *members) next() (name, value []byte, ok bool, err error) {
+	if !m.begun {
+		m.begun = true
+		if !m.skip('{') {
+			return nil, nil, false, m.bad()
+		}
+		if m.skip('}') {
+			return nil, nil, false, m.end()
+		}
+	} else if m.skip('}') {
+		return nil, nil, false, m.end()
+	} else if !m.skip(',') {
+		return nil, nil, false, m.bad()
+	}
+	m.at = skipSpace(m.text, m.at)
+	name = m.value()
+	if len(name) < 2 || name[0] != '"' {
+		return nil, nil, false, m.bad()
+	}
+	name = name[1 : len(name)-1]
+	if !plainJSON(name) {
+		if name, ok = appendUnquoted(nil, name); !ok {
+			return nil, nil, false, m.bad()
+		}
+	}
+	if !m.skip(':') {
+		return nil, nil, false, m.bad()
+	}
+	m.at = skipSpace(m.text, m.at)
+	if value = m.value(); value == nil {
+		return nil, nil, false, m.bad()
+	}
+	return name, value, true, nil
+}
+
+// skip steps over white space and over c, and reports whether c was there.
+func (m *members) skip(c byte) bool {
+	m.at = skipSpace(m.text, m.at)
+	if m.at == len(m.text) || m.text[m.at] != c {
+		return false
+	}
+	m.at++
+	return true
+}
+
+func (m *members) value() []byte {
+	end := endOfValue(m.text, m.at)
+	if end < 0 {
+		return nil
+	}
+	v := m.text[m.at:end]
+	m.at = end
+	return v
+}
+
+func (m *members) end() error {
+	if skipSpace(m.text, m.at) != len(m.text) {
+		return m.bad()
 	}
 	return nil
+}
+
+func (m *members) bad() error {
+	return invalid(m.field, reasonBadObject)
 }
 
 func skipSpace(text []byte, i int) int {

@@ -107,11 +107,15 @@ func unhex(c byte) int {
 // because [MsgID] uses it as a separator and Postgres cannot store it. Other
 // control characters have no place in CloudEvents, but are harmless once they
 // are encoded.
-func checkText(s string) string {
-	if strings.IndexByte(s, 0) >= 0 {
-		return reasonNUL
+func checkText[T string | []byte](s T) string {
+	ascii := true
+	for i := range len(s) {
+		if s[i] == 0 {
+			return reasonNUL
+		}
+		ascii = ascii && s[i] < utf8.RuneSelf
 	}
-	if !utf8.ValidString(s) {
+	if !ascii && !utf8.ValidString(string(s)) {
 		return reasonNotUTF8
 	}
 	return ""

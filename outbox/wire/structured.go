@@ -37,20 +37,30 @@ func appendEventJSON(dst []byte, rec *outbox.Record) ([]byte, error) {
 		dst = append(appendTime(dst, rec.Time), '"')
 	}
 	if hasExtensions(rec.Extensions) {
-		err := eachExtension(rec.Extensions, func(name []byte, v scalar) error {
-			dst = appendName(dst, name)
-			if v.kind == kindString {
-				dst = appendQuoted(dst, v.text)
-			} else {
-				dst = append(dst, v.text...)
-			}
-			return nil
-		})
-		if err != nil {
+		var err error
+		if dst, err = appendExtensions(dst, rec.Extensions); err != nil {
 			return nil, err
 		}
 	}
 	return append(appendData(dst, rec), '}'), nil
+}
+
+func appendExtensions(dst, object []byte) ([]byte, error) {
+	var room [extensionSlots]extension
+	list, err := parseExtensions(room[:0], object)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		switch x := &list[i]; x.value.kind {
+		case kindNull:
+		case kindString:
+			dst = appendQuoted(appendName(dst, x.name), x.value.text)
+		default:
+			dst = append(appendName(dst, x.name), x.value.text...)
+		}
+	}
+	return dst, nil
 }
 
 func appendData(dst []byte, rec *outbox.Record) []byte {

@@ -84,6 +84,9 @@ func compileSubject(template, prefix string) ([]part, error) {
 	if reason := checkTokens(sample.String()); reason != "" {
 		return nil, badTemplate(reason)
 	}
+	if sample.String()[0] == '$' {
+		return nil, badTemplate(reasonReserved)
+	}
 	return parts, nil
 }
 
@@ -148,8 +151,8 @@ func (e *Encoder) appendSubject(dst []byte, rec *outbox.Record) ([]byte, error) 
 			dst = appendToken(dst, rec.PartitionKey)
 		}
 	}
-	if dst[start] == '$' {
-		return nil, invalid("type", `begins with "$", which is reserved for the server`)
+	if dst[start] == '$' { // only a type that comes first can do this
+		return nil, invalid("type", reasonReserved)
 	}
 	if len(dst)-start > maxSubjectBytes {
 		return nil, invalid("record", "gives a message subject that is too long for the server")
@@ -179,9 +182,6 @@ func appendToken(dst []byte, s string) []byte {
 func checkTokens(s string) string {
 	if s == "" {
 		return reasonMissing
-	}
-	if s[0] == '$' {
-		return `begins with "$", which is reserved for the server`
 	}
 	ascii := true
 	last := byte('.')

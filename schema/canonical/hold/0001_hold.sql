@@ -59,6 +59,28 @@ CREATE TABLE {{.Schema}}.hold_receipt (
   FOREIGN KEY (operation_id, generation) REFERENCES {{.Schema}}.hold_generation
 );
 
+-- A receipt without its id must not outlive its transaction: whoever goes on after
+-- a failed step and commits would block that step for ever. So the commit fails.
+CREATE FUNCTION {{.Schema}}._receipt_has_id() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF EXISTS (SELECT FROM {{.Schema}}.hold_receipt r
+              WHERE r.operation_id = NEW.operation_id AND r.generation = NEW.generation AND r.step_key = NEW.step_key
+                AND r.stable_id IS NULL) THEN
+    RAISE EXCEPTION USING
+      ERRCODE = 'HF015',
+      MESSAGE = format('step %s of operation %s generation %s has a receipt without a stable id', NEW.step_key, NEW.operation_id, NEW.generation),
+      HINT    = 'Call receipt_complete before the commit, or pass stable_id to receipt_begin. Roll back when the step failed.';
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE CONSTRAINT TRIGGER hold_receipt_has_id AFTER INSERT ON {{.Schema}}.hold_receipt
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.stable_id IS NULL)
+  EXECUTE FUNCTION {{.Schema}}._receipt_has_id();
+
 -- Who changed what, when and why. Append-only.
 CREATE TABLE {{.Schema}}.hold_audit (
   id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -107,11 +129,15 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION {{.Schema}}._hold_check(generation integer, actor text) RETURNS void
+CREATE FUNCTION {{.Schema}}._hold_check(operation uuid, generation integer, actor text, reason text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+  IF operation IS NULL THEN
+    RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'operation: is null', DETAIL = 'field=operation',
+      HINT = 'Pass the operation id, or call publish for an event that is not held.';
+  END IF;
   IF generation IS NULL OR generation < 1 THEN
     RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = format('generation: %s is not a generation', coalesce(generation::text, 'null')),
       DETAIL = 'field=generation', HINT = 'Generations count from 1.';
@@ -119,6 +145,28 @@ BEGIN
   IF actor IS NULL OR octet_length(actor) NOT BETWEEN 1 AND 255 THEN
     RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'actor: must be 1 to 255 bytes', DETAIL = 'field=actor',
       HINT = 'Say who decides, such as the service or the operator: every change is audited.';
+  END IF;
+  IF octet_length(reason) > 1024 THEN
+    RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'reason: is longer than 1024 bytes', DETAIL = 'field=reason',
+      HINT = 'Shorten it, or name the place where the story is told.';
+  END IF;
+END
+$$;
+
+-- _hold_check_isolation refuses a decision at a level whose snapshot is older than
+-- the lock on the gate. A writer only share-locks the gate and leaves no conflict
+-- behind, so such a decision would wait for the writer and then not see its events:
+-- they would stay held for ever under a generation that is closed.
+CREATE FUNCTION {{.Schema}}._hold_check_isolation() RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    RAISE EXCEPTION USING ERRCODE = 'HF002',
+      MESSAGE = format('isolation: release and cancel cannot run at %s', current_setting('transaction_isolation')),
+      DETAIL  = 'field=isolation',
+      HINT    = 'Use a READ COMMITTED transaction: only there does a decision see the events of the writers that it waited for.';
   END IF;
 END
 $$;
@@ -133,11 +181,7 @@ DECLARE
   found_state text;
   high        integer;
 BEGIN
-  IF operation IS NULL THEN
-    RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'operation: is null', DETAIL = 'field=operation',
-      HINT = 'Pass the operation id, or call publish for an event that is not held.';
-  END IF;
-  PERFORM {{.Schema}}._hold_check(gen, 'gate');
+  PERFORM {{.Schema}}._hold_check(operation, gen, 'gate', NULL);
   SELECT g.state INTO found_state
     FROM {{.Schema}}.hold_generation g
    WHERE g.operation_id = operation AND g.generation = gen
@@ -174,22 +218,40 @@ AS $$
    WHERE g.operation_id = operation AND g.generation = gen
 $$;
 
+CREATE FUNCTION {{.Schema}}._hold_due(value text) RETURNS timestamptz
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+BEGIN
+  IF value COLLATE "C" !~ '^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$' THEN
+    RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = format('expires_at: %s is not an RFC 3339 time', quote_literal(left(value, 64))),
+      DETAIL = 'field=expires_at', HINT = 'Pass a time such as 2026-11-29T10:00:00Z, with a zone.';
+  END IF;
+  RETURN value::timestamptz;
+EXCEPTION WHEN datetime_field_overflow OR invalid_datetime_format THEN
+  RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = format('expires_at: %s is not a time', quote_literal(left(value, 64))),
+    DETAIL = 'field=expires_at', HINT = 'Pass a time such as 2026-11-29T10:00:00Z, with a zone.';
+END
+$$;
+
 -- hold_register opens a generation, or answers with the state that it already has.
 CREATE FUNCTION {{.Schema}}.hold_register(
   operation text, generation integer, actor text, expires_at text DEFAULT NULL, on_expiry text DEFAULT 'alarm'
 ) RETURNS TABLE (state text, max_generation integer, held bigint, released bigint, dropped bigint, changed boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  op      uuid        := {{.Schema}}._uuid(operation, 'operation');
-  gen     integer     := hold_register.generation;
-  due     timestamptz := {{.Schema}}._timestamp(NULL, hold_register.expires_at);
-  high    integer;
-  existed boolean;
+  op          uuid        := {{.Schema}}._uuid(operation, 'operation');
+  gen         integer     := hold_register.generation;
+  due         timestamptz := {{.Schema}}._hold_due(hold_register.expires_at);
+  high        integer;
+  found_state text;
 BEGIN
-  PERFORM {{.Schema}}._hold_check(gen, actor);
+  PERFORM {{.Schema}}._hold_check(op, gen, actor, NULL);
   IF hold_register.on_expiry IS NULL OR hold_register.on_expiry NOT IN ('alarm', 'cancel') THEN
     RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'on_expiry: must be alarm or cancel', DETAIL = 'field=on_expiry',
       HINT = 'A release is never automatic.';
@@ -197,11 +259,12 @@ BEGIN
   INSERT INTO {{.Schema}}.hold_operation (operation_id) VALUES (op) ON CONFLICT DO NOTHING;
   -- A later statement, so that it sees what the winner of a race committed.
   SELECT o.max_generation INTO high FROM {{.Schema}}.hold_operation o WHERE o.operation_id = op FOR UPDATE;
-  existed := EXISTS (SELECT FROM {{.Schema}}.hold_generation g WHERE g.operation_id = op AND g.generation = gen);
-  IF NOT existed THEN
-    IF gen <= high THEN
-      PERFORM {{.Schema}}._hold_refuse(op, gen, CASE WHEN gen < high THEN 'superseded' ELSE 'unknown' END, high);
-    END IF;
+  SELECT g.state INTO found_state FROM {{.Schema}}.hold_generation g WHERE g.operation_id = op AND g.generation = gen;
+  IF gen < high AND coalesce(found_state, 'active') = 'active' THEN
+    PERFORM {{.Schema}}._hold_refuse(op, gen, 'superseded', high);
+  ELSIF found_state IS NULL AND gen = high THEN
+    PERFORM {{.Schema}}._hold_refuse(op, gen, 'unknown', high); -- pruned
+  ELSIF found_state IS NULL THEN
     UPDATE {{.Schema}}.hold_operation o SET max_generation = gen WHERE o.operation_id = op;
     INSERT INTO {{.Schema}}.hold_generation (operation_id, generation, principal, expires_at, on_expiry)
     VALUES (op, gen, actor, due, hold_register.on_expiry);
@@ -209,7 +272,7 @@ BEGIN
     VALUES (op, gen, 'register', actor, 'active');
   END IF;
   RETURN QUERY SELECT r.state, r.max_generation, r.held, r.released, r.dropped, r.changed
-                 FROM {{.Schema}}._hold_row(op, gen, NOT existed) r;
+                 FROM {{.Schema}}._hold_row(op, gen, found_state IS NULL) r;
 END
 $$;
 
@@ -232,7 +295,8 @@ DECLARE
   found_state text;
   moved       bigint;
 BEGIN
-  PERFORM {{.Schema}}._hold_check(gen, actor);
+  PERFORM {{.Schema}}._hold_check(op, gen, actor, hold_release.reason);
+  PERFORM {{.Schema}}._hold_check_isolation();
   SELECT o.max_generation INTO high FROM {{.Schema}}.hold_operation o WHERE o.operation_id = op FOR SHARE;
   SELECT g.state INTO found_state FROM {{.Schema}}.hold_generation g
    WHERE g.operation_id = op AND g.generation = gen FOR UPDATE;
@@ -285,7 +349,8 @@ DECLARE
   found_state text;
   gone        bigint;
 BEGIN
-  PERFORM {{.Schema}}._hold_check(gen, actor);
+  PERFORM {{.Schema}}._hold_check(op, gen, actor, hold_cancel.reason);
+  PERFORM {{.Schema}}._hold_check_isolation();
   IF hold_cancel.action IS NULL OR hold_cancel.action NOT IN ('cancel', 'drop', 'expire') THEN
     RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'action: must be cancel, drop or expire', DETAIL = 'field=action',
       HINT = 'Leave action out to cancel.';
@@ -360,6 +425,10 @@ BEGIN
   IF receipt_begin.body_digest IS NULL OR receipt_begin.body_digest COLLATE "C" !~ '^([0-9a-fA-F]{2}){16,64}$' THEN
     RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'body_digest: must be 16 to 64 bytes as hex', DETAIL = 'field=body_digest',
       HINT = 'Pass the SHA-256 of the request body as hex.';
+  END IF;
+  IF octet_length(receipt_begin.stable_id) NOT BETWEEN 1 AND 255 THEN
+    RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'stable_id: must be 1 to 255 bytes', DETAIL = 'field=stable_id',
+      HINT = 'Pass the identity of the entity that survives corrections, or leave it out and call receipt_complete.';
   END IF;
   digest := decode(receipt_begin.body_digest, 'hex');
   PERFORM {{.Schema}}._hold_gate(op, gen);

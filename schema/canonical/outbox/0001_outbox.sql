@@ -159,7 +159,7 @@ BEGIN
       'Pass a time such as 2026-11-29T10:00:00Z, with a zone.');
   END IF;
   RETURN value::timestamptz;
-EXCEPTION WHEN datetime_field_overflow OR invalid_datetime_format THEN
+EXCEPTION WHEN datetime_field_overflow OR invalid_datetime_format OR invalid_time_zone_displacement_value THEN
   PERFORM {{.Schema}}._invalid(event_id, 'time', format('%s is not a time', quote_literal(left(value, 64))),
     'Pass a time such as 2026-11-29T10:00:00Z, with a zone.');
 END
@@ -171,7 +171,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   RETURN coalesce(value, '{}')::jsonb;
-EXCEPTION WHEN invalid_text_representation OR untranslatable_character THEN
+EXCEPTION WHEN invalid_text_representation OR untranslatable_character OR numeric_value_out_of_range OR statement_too_complex THEN
   PERFORM {{.Schema}}._invalid(event_id, 'extensions', 'is not a JSON object',
     'Pass extensions as the text of a JSON object, such as {"tenant":"a"}; without \u0000.');
 END
@@ -213,6 +213,9 @@ BEGIN
       HINT    = 'Call publish after your own writes, in the same transaction; check that BEGIN was sent.';
   END IF;
 
+  IF new_time < '0001-01-01 00:00:00+00' OR new_time >= '10000-01-01 00:00:00+00' THEN
+    PERFORM {{.Schema}}._invalid(new_id, 'time', 'must be in the years 1 to 9999', 'Leave time null to get the clock of the database.');
+  END IF;
   IF octet_length(new_id) NOT BETWEEN 1 AND 255 OR new_id COLLATE "C" ~ control THEN
     PERFORM {{.Schema}}._invalid(new_id, 'id', 'must be 1 to 255 bytes without control characters', 'Leave id null to get a UUIDv7.');
   END IF;
@@ -303,6 +306,15 @@ AS $$
 DECLARE
   staged integer;
 BEGIN
+  -- unnest would fill a shorter array with nulls, and an event would lose its key or its
+  -- payload without an error. An array that is null is absent for all events.
+  IF array_position(ids, NULL) IS NOT NULL OR EXISTS (
+    SELECT FROM unnest(ARRAY[cardinality(sources), cardinality(types), cardinality(subjects), cardinality(times), cardinality(datacontenttypes),
+                             cardinality(dataschemas), cardinality(partitionkeys), cardinality(_stage.extensions), cardinality(_stage.data)]) AS size
+     WHERE size <> coalesce(cardinality(ids), 0)) THEN
+    RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = 'ids: the arrays do not belong together', DETAIL = 'field=ids',
+      HINT = 'Pass arrays of the same length, or null for what no event has; every event needs its id.';
+  END IF;
   INSERT INTO {{.Schema}}.event_outbox
     (tx, "time", hold_operation_id, hold_generation, event_id, source, type, subject,
      datacontenttype, dataschema, partition_key, extensions, data)

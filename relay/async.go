@@ -1,0 +1,137 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+)
+
+// asyncPublisher publishes with one acknowledgement per message, many in flight. It keeps the
+// order of keys by having at most one event per key in flight: the next one is sent
+// when the one before it is acknowledged. Safe for concurrent use by several lanes.
+type asyncPublisher struct {
+	js         jetstream.JetStream
+	encoder    *wire.Encoder
+	stream     string
+	ackTimeout time.Duration
+}
+
+// flight is a message that waits for its acknowledgement.
+type flight struct {
+	index int // in batch.events
+	ack   jetstream.PubAckFuture
+}
+
+// failure is why an attempt left events without acknowledgement: the worst class that
+// it saw, and the event and error that gave it.
+type failure struct {
+	class Class
+	err   error
+	event *event
+}
+
+// worse keeps f or takes the other failure: an event that was refused for itself must be
+// named, even if the connection was lost as well.
+func (f *failure) worse(class Class, err error, e *event) {
+	rank := map[Class]int{"": 0, Unknown: 1, Unavailable: 2, Refused: 3}
+	if rank[class] > rank[f.class] {
+		*f = failure{class: class, err: err, event: e}
+	}
+}
+
+// attempt publishes every event of the batch that is not stored yet, and returns when each of
+// them is stored, failed, or kept back because an earlier event of its key failed. A zero
+// failure means that all are stored. After a failure nothing more is started.
+func (p *asyncPublisher) attempt(ctx context.Context, b *batch) failure {
+	var fail failure
+	queue := make([]flight, 0, len(b.events))
+	send := func(i int) {
+		if fail.class == Unavailable || ctx.Err() != nil {
+			return
+		}
+		e := &b.events[i]
+		// A fresh message each time: one that was handed over belongs to the client.
+		msg, err := p.encoder.Encode(&e.Record)
+		if err != nil {
+			fail.worse(Classify(err), err, e)
+			return
+		}
+		ack, err := p.js.PublishMsgAsync(msg, jetstream.WithRetryAttempts(0))
+		if err != nil {
+			fail.worse(Classify(err), err, e)
+			return
+		}
+		queue = append(queue, flight{index: i, ack: ack})
+	}
+	ready := make([]bool, len(b.events))
+	for i := range b.events {
+		e := &b.events[i]
+		if e.streamSeq != 0 {
+			if e.next >= 0 {
+				ready[e.next] = true
+			}
+			continue
+		}
+		if !e.later || ready[i] {
+			send(i)
+		}
+	}
+
+	timeout := time.NewTimer(p.ackTimeout)
+	defer timeout.Stop()
+	for done := 0; done < len(queue); done++ {
+		f := queue[done]
+		e := &b.events[f.index]
+		seq, err := p.wait(ctx, f.ack, timeout)
+		if err != nil {
+			fail.worse(Classify(err), err, e)
+			continue
+		}
+		e.streamSeq = seq
+		if e.next >= 0 {
+			send(e.next)
+		}
+	}
+	if fail.class == "" && ctx.Err() != nil {
+		fail = failure{class: Unknown, err: context.Cause(ctx)}
+	}
+	return fail
+}
+
+// wait returns the stream sequence of an acknowledgement. The timeout bounds the time
+// without any acknowledgement; once it has passed, what has not been answered by then is
+// looked at and not waited for.
+func (p *asyncPublisher) wait(ctx context.Context, ack jetstream.PubAckFuture, timeout *time.Timer) (uint64, error) {
+	select {
+	case a := <-ack.Ok():
+		timeout.Reset(p.ackTimeout)
+		return p.accept(a)
+	case err := <-ack.Err():
+		return 0, err
+	case <-ctx.Done():
+		return 0, errNoAck
+	case <-timeout.C:
+		timeout.Reset(0) // the others have had their time too
+		select {
+		case a := <-ack.Ok():
+			return p.accept(a)
+		case err := <-ack.Err():
+			return 0, err
+		default:
+			return 0, errNoAck
+		}
+	}
+}
+
+func (p *asyncPublisher) accept(a *jetstream.PubAck) (uint64, error) {
+	if a.Stream != p.stream {
+		return 0, &WrongStreamError{Expected: p.stream, Actual: a.Stream}
+	}
+	if a.Sequence == 0 {
+		return 0, errDuplicateWithoutSequence
+	}
+	return a.Sequence, nil
+}

@@ -1,0 +1,80 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+)
+
+// event is a row of the log on its way to the stream.
+type event struct {
+	outbox.Record
+	seq int64
+	// streamSeq is where the stream stored it; 0 until it is acknowledged.
+	streamSeq uint64
+	// next is the index of the next event of the same key in the batch, or -1.
+	next int
+	// later says that an earlier event of the batch has the same key.
+	later bool
+}
+
+// batch is what one round publishes and settles. It belongs to one goroutine at a time.
+type batch struct {
+	events []event // in seq order
+	after  cursor  // where the lane's cursor is once every event is stored
+	more   bool    // the lane certainly has more
+}
+
+// cursor is how far a lane has been settled, as outbox_lane has it. The snapshots are
+// the text that the database gave and are never interpreted here.
+type cursor struct {
+	drained string
+	target  string // "" unless a backlog is being paged
+	pos     int64  // meaningful with target
+}
+
+// link sorts the events and chains those of one key.
+func (b *batch) link() {
+	slices.SortFunc(b.events, func(x, y event) int {
+		if x.seq < y.seq {
+			return -1
+		}
+		return 1
+	})
+	last := make(map[string]int, len(b.events))
+	for i := range b.events {
+		e := &b.events[i]
+		e.next = -1
+		if e.PartitionKey == "" {
+			continue
+		}
+		if before, ok := last[e.PartitionKey]; ok {
+			b.events[before].next = i
+			e.later = true
+		}
+		last[e.PartitionKey] = i
+	}
+}
+
+// stored counts the acknowledged events.
+func (b *batch) stored() int {
+	n := 0
+	for i := range b.events {
+		if b.events[i].streamSeq != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// streamRange returns the smallest and the largest stream sequence of the batch.
+func (b *batch) streamRange() (first, last uint64) {
+	for i := range b.events {
+		s := b.events[i].streamSeq
+		if first == 0 || s < first {
+			first = s
+		}
+		last = max(last, s)
+	}
+	return first, last
+}

@@ -1,0 +1,147 @@
+package relay
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+)
+
+// Config are the settings of a relay. The zero value of a field means its default.
+// Durations are measured by the process clock unless said otherwise.
+type Config struct {
+	// Stream is the JetStream stream that must store the events. Required.
+	Stream string
+	// SubjectPrefix and SubjectTemplate make the subject of an event, see
+	// [wire.Config]. Default to "events" and "{prefix}.{type}".
+	SubjectPrefix   string
+	SubjectTemplate string
+	// Mode puts the attributes into headers (binary) or the whole event into one JSON
+	// document (structured). Defaults to wire.Binary.
+	Mode wire.Mode
+
+	// Schema is the database schema of the outbox. Defaults to "outbox".
+	Schema string
+	// Group names the set of cursors that this relay moves. A second group drains
+	// the same log to another broker. Defaults to "default".
+	Group string
+	// Owner names this pod in leases and logs; unique among live pods, 1 to 128
+	// bytes. Defaults to host name, process id and a random part.
+	Owner string
+	// Version is what this pod says of itself. Defaults to "devel".
+	Version string
+
+	// BatchSize is how many events of one lane are published before they are
+	// settled, 1 to 10,000. Defaults to 1,000.
+	BatchSize int
+	// BatchBytes bounds the payload of all batches in memory together, in bytes.
+	// One event may exceed its lane's share. Defaults to 32 MiB.
+	BatchBytes int
+	// Workers is how many lanes read or publish at the same time. Defaults to 8.
+	Workers int
+
+	// Lease is how long a lane stays with a pod that does not renew, by the clock of
+	// the database, 1 s to 10 min. Defaults to 10 s. It is renewed every third of it.
+	Lease time.Duration
+	// PollMin and PollMax bound the pause between two looks for new events.
+	// Default to 2 ms and 50 ms.
+	PollMin, PollMax time.Duration
+	// AckTimeout is how long a batch may go without any acknowledgement before
+	// what is in flight counts as unknown. Defaults to 5 s.
+	AckTimeout time.Duration
+	// RetryMin and RetryMax bound the pause before a batch is published again and
+	// before a failed statement is repeated. Default to 50 ms and 5 s.
+	RetryMin, RetryMax time.Duration
+	// StopTimeout is how long a stopping relay waits for batches in flight.
+	// Defaults to 10 s.
+	StopTimeout time.Duration
+	// UnreadyAfter is how long the broker or the database may be unavailable before
+	// the relay says that it is not ready. Defaults to 15 s.
+	UnreadyAfter time.Duration
+
+	// Logger takes what the relay has to say. Defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+// withDefaults returns c with zero fields replaced.
+func (c Config) withDefaults() Config {
+	setDefault(&c.SubjectPrefix, wire.DefaultPrefix)
+	setDefault(&c.SubjectTemplate, wire.DefaultSubject)
+	setDefault(&c.Schema, "outbox")
+	setDefault(&c.Group, "default")
+	setDefault(&c.Version, "devel")
+	setDefault(&c.BatchSize, 1000)
+	setDefault(&c.BatchBytes, 32<<20)
+	setDefault(&c.Workers, 8)
+	setDefault(&c.Lease, 10*time.Second)
+	setDefault(&c.PollMin, 2*time.Millisecond)
+	setDefault(&c.PollMax, 50*time.Millisecond)
+	setDefault(&c.AckTimeout, 5*time.Second)
+	setDefault(&c.RetryMin, 50*time.Millisecond)
+	setDefault(&c.RetryMax, 5*time.Second)
+	setDefault(&c.StopTimeout, 10*time.Second)
+	setDefault(&c.UnreadyAfter, 15*time.Second)
+	if c.Owner == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown-host"
+		}
+		c.Owner = fmt.Sprintf("%.80s-%d-%s", host, os.Getpid(), randomText(6))
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// ConfigError is what [New] returns for settings that cannot work. It names every one.
+type ConfigError struct{ Problems []string }
+
+func (e *ConfigError) Error() string {
+	return "relay configuration: " + strings.Join(e.Problems, "; ")
+}
+
+func (c Config) validate() error {
+	var e ConfigError
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
+		}
+	}
+	check(c.Stream != "" && !strings.ContainsAny(c.Stream, " \t\r\n.*>/\\"), "stream %q: must be the name of a JetStream stream", c.Stream)
+	check(len(c.Group) >= 1 && len(c.Group) <= 64, "group %q: must be 1 to 64 bytes", c.Group)
+	check(len(c.Owner) >= 1 && len(c.Owner) <= 128, "owner %q: must be 1 to 128 bytes", c.Owner)
+	check(len(c.Version) <= 64, "version: must be 64 bytes at most")
+	check(c.BatchSize >= 1 && c.BatchSize <= 10_000, "batch size %d: must be 1 to 10000", c.BatchSize)
+	check(c.BatchBytes >= 1<<20, "batch bytes %d: must be 1 MiB at least", c.BatchBytes)
+	check(c.Workers >= 1 && c.Workers <= 256, "workers %d: must be 1 to 256", c.Workers)
+	check(c.Lease >= time.Second && c.Lease <= 10*time.Minute, "lease %s: must be 1s to 10m", c.Lease)
+	check(c.PollMin >= time.Millisecond && c.PollMin <= c.PollMax, "poll min %s: must be 1ms to poll max (%s)", c.PollMin, c.PollMax)
+	check(c.PollMax <= time.Minute, "poll max %s: must be 1m at most", c.PollMax)
+	check(c.AckTimeout >= 100*time.Millisecond, "ack timeout %s: must be 100ms at least", c.AckTimeout)
+	check(c.RetryMin >= time.Millisecond && c.RetryMin <= c.RetryMax, "retry min %s: must be 1ms to retry max (%s)", c.RetryMin, c.RetryMax)
+	check(c.StopTimeout > 0, "stop timeout %s: must be positive", c.StopTimeout)
+	if len(e.Problems) > 0 {
+		return &e
+	}
+	return nil
+}
+
+// encoder builds the wire encoder that the settings describe.
+func (c Config) encoder() (*wire.Encoder, error) {
+	enc, err := wire.NewEncoder(wire.Config{Prefix: c.SubjectPrefix, Subject: c.SubjectTemplate, Stream: c.Stream, Mode: c.Mode})
+	if err != nil {
+		return nil, &ConfigError{Problems: []string{err.Error()}}
+	}
+	return enc, nil
+}

@@ -1,0 +1,101 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+)
+
+// PoolConfig parses a database URL or DSN into the settings of a pool for a relay that
+// runs with the given number of workers. It refuses what would be unsafe; its
+// errors never contain a password.
+func PoolConfig(url string, workers int) (*pgxpool.Config, error) {
+	if strings.ContainsRune(url, 0) {
+		return nil, errors.New("database url: has a NUL byte")
+	}
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database url: %w", err)
+	}
+	if cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
+		return nil, errors.New("database url: default_query_exec_mode=simple_protocol builds SQL from text on the client: use exec or cache_statement")
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		cfg.MaxConns = int32(workers) + 1
+	}
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "holdfast-relay"
+	}
+	if cfg.ConnConfig.ConnectTimeout == 0 {
+		cfg.ConnConfig.ConnectTimeout = 10 * time.Second
+	}
+	return cfg, nil
+}
+
+// NATSOptions are the options that a relay's connection needs: it never buffers while it is
+// disconnected, because what is buffered is sent after its outcome was given up; it
+// reconnects for ever, also after an authentication error; and it notices a dead
+// server within seconds.
+func NATSOptions(name string) []nats.Option {
+	return []nats.Option{
+		nats.Name(name),
+		nats.ReconnectBufSize(-1),
+		nats.MaxReconnects(-1),
+		nats.RetryOnFailedConnect(true),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 500*time.Millisecond),
+		nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(5 * time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.Timeout(5 * time.Second),
+		nats.DrainTimeout(5 * time.Second),
+	}
+}
+
+// permanent reports whether waiting cannot mend a database error at start.
+func permanent(err error) bool {
+	if refusal(err) {
+		return true
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return false
+	}
+	switch pg.Code {
+	case "42501", "42P01", "42703", "42883", "3F000", "28P01", "28000", "3D000":
+		return true
+	}
+	return false
+}
+
+// databaseHint says what a person can do about a database error.
+func databaseHint(err error) string {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return "check that the server runs and that the relay can reach it"
+	}
+	switch pg.Code {
+	case "28P01", "28000":
+		return "check the user and the password of RELAY_DATABASE_URL"
+	case "3D000":
+		return "check the database name of RELAY_DATABASE_URL"
+	case "42501":
+		return "grant the relay's role its rights"
+	case "42P01", "42703", "42883", "3F000":
+		return "the schema is not installed as this build expects it"
+	case "25006":
+		return "connect to the primary, for example with target_session_attrs=read-write"
+	case "53300":
+		return "raise max_connections or lower pool_max_conns"
+	case "26000", "42P05":
+		return "a pooler without prepared statements: add default_query_exec_mode=exec to the database URL"
+	default:
+		return "see SQLSTATE " + pg.Code
+	}
+}

@@ -1,0 +1,146 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// database runs the statements of the protocol. It keeps no session state, so it works
+// through a transaction pooler. Safe for concurrent use.
+type database struct {
+	pool *pgxpool.Pool
+	sql  statements
+}
+
+// statementTimeout bounds one statement, so that a server that stopped answering does not
+// hold a lane for ever. The longest statement finds the start of a backlog.
+const statementTimeout = time.Minute
+
+// with runs sql after the settings of prefix, in one round trip and one implicit
+// transaction, and hands the rows to each. The settings end with the statement.
+func (d *database) with(ctx context.Context, prefix, sql string, args []any, each func(pgx.Rows) error) error {
+	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
+	defer cancel()
+	var b pgx.Batch
+	b.Queue(prefix)
+	b.Queue(sql, args...)
+	results := d.pool.SendBatch(ctx, &b)
+	_, err := results.Exec()
+	if err == nil {
+		var rows pgx.Rows
+		if rows, err = results.Query(); err == nil {
+			err = collect(rows, each)
+		}
+	}
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	return d.checked(err)
+}
+
+// errEnough ends the reading of rows early, without an error.
+var errEnough = errors.New("enough rows")
+
+func collect(rows pgx.Rows, each func(pgx.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// checked drops every connection when the server says that it is not the primary any more:
+// they would stay with the old one for ever.
+func (d *database) checked(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "25006" {
+		d.pool.Reset()
+		return fmt.Errorf("the server is read-only, so it is not the primary: %w", err)
+	}
+	return err
+}
+
+func (d *database) scout(ctx context.Context, lanes []int16, drained []string) (snapshot string, hits []int16, err error) {
+	err = d.with(ctx, d.sql.session, d.sql.scout, []any{lanes, drained}, func(rows pgx.Rows) error {
+		return rows.Scan(&snapshot, &hits)
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("look for events: %w", err)
+	}
+	return snapshot, hits, nil
+}
+
+// renewal is what renew tells the database of the lanes of this pod: parallel slices.
+type renewal struct {
+	lanes           []int16
+	tokens          []uuid.UUID
+	stored, drained []string
+}
+
+func (d *database) renew(ctx context.Context, cfg Config, m renewal) (kept []int16, pods, lanes int, err error) {
+	err = d.pool.QueryRow(ctx, d.sql.renew, cfg.Group, cfg.Owner, cfg.Version, cfg.Lease,
+		m.lanes, m.tokens, m.stored, m.drained).Scan(&kept, &pods, &lanes)
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("renew leases: %w", d.checked(err))
+	}
+	return kept, pods, lanes, nil
+}
+
+func (d *database) free(ctx context.Context, group string) (free bool, err error) {
+	if err := d.pool.QueryRow(ctx, d.sql.free, group).Scan(&free); err != nil {
+		return false, fmt.Errorf("look for free lanes: %w", d.checked(err))
+	}
+	return free, nil
+}
+
+// claimed is a lane as a claim found it.
+type claimed struct {
+	lane      int16
+	token     uuid.UUID
+	cur       cursor
+	streamSeq int64
+	// previous is who left the lane without handing it back; "" after a clean hand-back.
+	previous string
+}
+
+func (d *database) claim(ctx context.Context, cfg Config, limit int) ([]claimed, error) {
+	rows, err := d.pool.Query(ctx, d.sql.claim, cfg.Group, cfg.Owner, cfg.Lease, limit)
+	if err != nil {
+		return nil, fmt.Errorf("claim lanes: %w", d.checked(err))
+	}
+	got, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (claimed, error) {
+		var c claimed
+		var target *string
+		var pos *int64
+		err := row.Scan(&c.lane, &c.token, &c.cur.drained, &target, &pos, &c.streamSeq, &c.previous)
+		if target != nil && pos != nil {
+			c.cur.target, c.cur.pos = *target, *pos
+		}
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim lanes: %w", d.checked(err))
+	}
+	return got, nil
+}
+
+func (d *database) handBack(ctx context.Context, group string, lanes []int16, tokens []uuid.UUID) error {
+	_, err := d.pool.Exec(ctx, d.sql.handBack, group, lanes, tokens)
+	return d.checked(err)
+}
+
+func (d *database) leave(ctx context.Context, group, owner string) error {
+	_, err := d.pool.Exec(ctx, d.sql.leave, group, owner)
+	return d.checked(err)
+}

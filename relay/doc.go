@@ -1,0 +1,78 @@
+// Package relay moves committed events from the outbox to NATS JetStream: drain, publish,
+// settle. Every event that a transaction committed is published at least once, in the
+// order of its key, and never while it is held.
+//
+// # Who is authoritative
+//
+// The database is. A relay pod keeps nothing that cannot be forgotten: what was
+// drained stands in outbox_lane, who may drain a lane stands there too, and both are
+// judged by the clock of the database. The stream's acknowledgement, and nothing else,
+// says that an event is stored.
+//
+// # The cursor
+//
+// Sequences and transaction ids are handed out before commit, so neither a number nor
+// an id says what has been seen. A lane remembers a snapshot instead: drained, the set
+// of transactions all of whose rows in the lane have been settled. A row is a
+// candidate when its transaction is not in that set:
+//
+//	tx >= xmax(drained)  or  tx = any(xip(drained))
+//
+// Both are ranges of the index on (lane, tx), so a read costs what is new: not what is
+// held, retained or dead, nor how long the oldest transaction has been running.
+//
+//	          no candidates: drained = S (in memory)
+//	        +--------------------------------------+
+//	        v                                      |
+//	     idle --- up to N candidates in S ---> round: sort by seq, publish, settle drained = S
+//	        |                                      ^
+//	        |                                      | short page: settle drained = target, target = null
+//	        +--- more than N candidates ----> paging: target = S; pages of N by seq;
+//	                                          each settles (target, pos)
+//
+// Order within a key holds because the producer serialises the writers of a key:
+// when A is committed before B is inserted, every snapshot that shows B shows A, and
+// seq(A) < seq(B). A release gives its events a new transaction and new numbers, so
+// they enter as new rows.
+//
+// # Lanes and leases
+//
+// A key lives in one lane. A pod owns lanes through leases: rows claimed with FOR
+// UPDATE SKIP LOCKED in a transaction of one statement, each claim with a fresh token.
+// A pod owns at most ceil(lanes / live pods), hands lanes back when pods join and when
+// it stops, and loses them when it does not renew. Renewal has a goroutine and a
+// connection of its own. Every settle names its token and demands a live lease;
+// zero rows means that the lane is lost: its state is forgotten and nothing more
+// is published for it.
+//
+// # Publishing
+//
+// Within a lane an event is in flight only if no earlier event of its key has an unknown
+// or failed outcome. The outcome of each event is one of
+//
+//	stored       an acknowledgement from the expected stream for its id
+//	unknown      no answer: timeout, disconnect
+//	refused      the broker refused this event for itself
+//	unavailable  everything else: nothing is wrong with the event
+//
+// Unknown and unavailable are published again, with the same ids, after a capped and
+// jittered pause, for as long as it takes; nothing is written and nothing is
+// counted against the event. See [Class] for the table of errors.
+//
+// # Crash table
+//
+//	dies ...                        then
+//	before publish                  the lease ends; the next owner reads the same rows
+//	between publish and ack         the next owner publishes the same ids; the stream drops what it has
+//	between ack and settle          the same
+//	in a settle, outcome unknown    either the cursor moved or it did not; both are correct
+//	after settle                    nothing is lost: the cursor is in the database
+//	settle lost with the server     settles may be asynchronous: the same as between ack and settle
+//	lease lost while publishing     the settle fails on its token; the new owner publishes the same ids
+//
+// # What it never does
+//
+// It never changes or deletes an event, never migrates a schema, never publishes over
+// core NATS, never holds a transaction or a lock while it waits for the network, and
+// never logs a payload.
+package relay

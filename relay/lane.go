@@ -1,0 +1,206 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// lane is a lane that this pod owns.
+type lane struct {
+	number int16
+	token  uuid.UUID // of this claim
+
+	// ctx ends when the lane is lost, handed back or cut.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	// cur is how far the lane is drained. It belongs to the goroutine that drains the lane
+	// while busy, and to the scout, under Relay.mu, otherwise.
+	cur cursor
+	// busy, under Relay.mu: a goroutine drains the lane.
+	busy bool
+	// leaving, under Relay.mu: the pod has more than its share, and this lane goes back
+	// after its present round.
+	leaving bool
+	// unclean, under Relay.mu: something may be in flight that no settle covers, so
+	// the lane is left to its lease and not handed back.
+	unclean bool
+	// stored, under Relay.mu: the drained snapshot that the database has.
+	stored string
+	// validUntil, under Relay.mu: until when this pod may trust its lease, counted from
+	// before the statement that took or renewed it was sent.
+	validUntil time.Time
+
+	// limit is how many events a batch takes; it shrinks when events are large.
+	// Only the goroutine that drains the lane uses it.
+	limit int
+}
+
+// errLaneLost is the cause of the end of a lane whose lease is gone.
+var errLaneLost = errors.New("lane lost: its lease ended or another pod has it")
+
+// drain publishes what a lane has until it has nothing more or the relay stops. It owns
+// the lane's cursor while it runs.
+func (r *Relay) drain(soft context.Context, l *lane) {
+	defer r.draining.Done()
+	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
+	for soft.Err() == nil && l.ctx.Err() == nil {
+		more, err := r.round(soft, l)
+		if err != nil {
+			if l.ctx.Err() != nil || soft.Err() != nil {
+				break
+			}
+			r.health.databaseFailed(err)
+			if !pause.wait(l.ctx, soft.Done()) {
+				break
+			}
+			continue
+		}
+		pause.reset()
+		if !more || r.isLeaving(l) {
+			break
+		}
+	}
+	r.mu.Lock()
+	l.busy = false
+	r.mu.Unlock()
+	r.wake()
+}
+
+func (r *Relay) isLeaving(l *lane) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return l.leaving
+}
+
+// round reads, publishes and settles one batch. more says that another round is worth its
+// read. An error is one of the database; the round can be repeated.
+func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
+	if !r.acquireWorker(l.ctx, soft) {
+		return false, nil
+	}
+	b, err := r.read(l.ctx, l)
+	if err != nil {
+		r.releaseWorker()
+		return false, err
+	}
+	r.health.databaseOK()
+	if b == nil {
+		r.releaseWorker()
+		return false, nil
+	}
+	published := r.publish(soft, l, b)
+	if !published {
+		return false, nil // its slot is free already
+	}
+	defer r.releaseWorker()
+	if err := r.settleUntilKnown(l, b); err != nil {
+		return false, err
+	}
+	return b.more || len(b.events) >= r.cfg.BatchSize/16, nil
+}
+
+// publish repeats attempts until every event of the batch is stored. It returns false, without
+// a worker slot, when the lane or the relay ended first. While it pauses it holds no slot.
+func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
+	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
+	for {
+		before := b.stored()
+		fail := r.pub.attempt(l.ctx, b)
+		r.metrics.attempted(l.ctx, b.stored()-before, fail.class)
+		if fail.class == "" {
+			r.health.brokerOK(l.number)
+			return true
+		}
+		r.releaseWorker()
+		if fail.class != Refused {
+			r.setUnclean(l, true)
+		}
+		if l.ctx.Err() != nil {
+			return false
+		}
+		r.health.brokerFailed(l.number, fail)
+		if b.stored() > before {
+			pause.reset() // some got through: the broker is there
+		}
+		if !pause.wait(l.ctx, soft.Done()) || !r.acquireWorker(l.ctx, soft) {
+			return false
+		}
+	}
+}
+
+// settleUntilKnown settles a published batch. A settle that fails, or whose outcome is unknown,
+// is repeated for as long as the lane is this pod's: repeating it is harmless, and
+// giving up would publish the batch again.
+func (r *Relay) settleUntilKnown(l *lane, b *batch) error {
+	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
+	for {
+		start := time.Now()
+		owned, err := r.settle(l.ctx, l, b)
+		if err == nil && !owned {
+			r.lose(l)
+			return nil
+		}
+		if err == nil {
+			r.metrics.settled(l.ctx, len(b.events), time.Since(start))
+			l.cur = b.after
+			r.mu.Lock()
+			l.stored = b.after.drained
+			l.unclean = false
+			r.mu.Unlock()
+			return nil
+		}
+		r.health.databaseFailed(err)
+		if !pause.wait(l.ctx, nil) {
+			r.setUnclean(l, true)
+			return err
+		}
+	}
+}
+
+// lose forgets a lane that is not this pod's any more.
+func (r *Relay) lose(l *lane) {
+	r.mu.Lock()
+	mine := r.lanes[l.number] == l
+	if mine {
+		delete(r.lanes, l.number)
+	}
+	r.mu.Unlock()
+	l.cancel(errLaneLost)
+	r.health.laneGone(l.number)
+	if mine {
+		r.metrics.lost(l.ctx)
+		r.log.Warn("lane lost", "lane", l.number)
+	}
+}
+
+func (r *Relay) setUnclean(l *lane, unclean bool) {
+	r.mu.Lock()
+	l.unclean = unclean
+	r.mu.Unlock()
+}
+
+// acquireWorker takes a worker slot, or returns false when the lane or the relay ends first.
+func (r *Relay) acquireWorker(ctx, soft context.Context) bool {
+	select {
+	case r.workers <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-soft.Done():
+		return false
+	}
+}
+
+func (r *Relay) releaseWorker() { <-r.workers }
+
+// wake makes the scout look now.
+func (r *Relay) wake() {
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}

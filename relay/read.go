@@ -1,0 +1,135 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// read returns the next batch of a lane, or nil when it has none. It changes nothing: the
+// cursor moves when the batch is settled.
+func (r *Relay) read(ctx context.Context, l *lane) (*batch, error) {
+	share := r.byteShare()
+	cur := l.cur
+	if cur.target == "" {
+		b, all, err := r.readNew(ctx, l, share)
+		if err != nil || all {
+			return b, err
+		}
+		if cur, err = r.beginPaging(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	return r.readPage(ctx, l, cur, share)
+}
+
+// readNew reads the candidates of a lane if they fit into one batch; all says that they did.
+func (r *Relay) readNew(ctx context.Context, l *lane, share int) (b *batch, all bool, err error) {
+	c := collector{limit: l.limit + 1, bytes: share}
+	err = r.db.with(ctx, r.db.sql.session, r.db.sql.read, []any{l.number, l.cur.drained, c.limit}, c.row)
+	if err != nil {
+		return nil, false, fmt.Errorf("read lane %d: %w", l.number, err)
+	}
+	if c.cut || len(c.events) > l.limit {
+		l.shrink(&c)
+		return nil, false, nil
+	}
+	l.grow(r.cfg.BatchSize)
+	if len(c.events) == 0 {
+		return nil, true, nil
+	}
+	b = &batch{events: c.events, after: cursor{drained: c.snapshot}}
+	b.link()
+	return b, true, nil
+}
+
+// beginPaging fixes the snapshot up to which a backlog will be paged, and where it begins.
+func (r *Relay) beginPaging(ctx context.Context, l *lane) (cursor, error) {
+	var target string
+	var first *int64
+	err := r.db.with(ctx, r.db.sql.session, r.db.sql.backlog, []any{l.number, l.cur.drained}, func(rows pgx.Rows) error {
+		return rows.Scan(&target, &first)
+	})
+	if err != nil {
+		return cursor{}, fmt.Errorf("find the backlog of lane %d: %w", l.number, err)
+	}
+	cur := cursor{drained: l.cur.drained, target: target}
+	if first != nil {
+		cur.pos = *first - 1
+	}
+	return cur, nil
+}
+
+// readPage reads the next page of a backlog. A short page ends it, and then the batch may
+// be empty: its settle moves the cursor all the same.
+func (r *Relay) readPage(ctx context.Context, l *lane, cur cursor, share int) (*batch, error) {
+	c := collector{limit: l.limit, bytes: share}
+	err := r.db.with(ctx, r.db.sql.session, r.db.sql.page, []any{l.number, cur.drained, cur.target, cur.pos, c.limit}, c.row)
+	if err != nil {
+		return nil, fmt.Errorf("read lane %d after %d: %w", l.number, cur.pos, err)
+	}
+	b := &batch{events: c.events, after: cursor{drained: cur.target}}
+	if c.cut || len(c.events) == c.limit {
+		b.more = true
+		b.after = cursor{drained: cur.drained, target: cur.target, pos: c.events[len(c.events)-1].seq}
+	}
+	if c.cut {
+		l.shrink(&c)
+	} else {
+		l.grow(r.cfg.BatchSize)
+	}
+	b.link()
+	return b, nil
+}
+
+// byteShare is how many payload bytes one lane may have in memory.
+func (r *Relay) byteShare() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cfg.BatchBytes / max(1, len(r.lanes))
+}
+
+// shrink makes the next batches as small as what fitted this time, so that rows that do
+// not fit are not fetched again and again.
+func (l *lane) shrink(c *collector) {
+	if c.cut {
+		l.limit = max(1, len(c.events))
+	}
+}
+
+func (l *lane) grow(limit int) { l.limit = min(limit, 2*l.limit) }
+
+// collector gathers rows until there are enough of them, by number or by bytes.
+type collector struct {
+	limit, bytes int
+
+	snapshot string
+	events   []event
+	size     int
+	cut      bool // the bytes were used up before the rows
+}
+
+func (c *collector) row(rows pgx.Rows) error {
+	if c.events == nil {
+		c.events = make([]event, 0, min(c.limit, 256))
+	}
+	var e event
+	var at *time.Time
+	err := rows.Scan(&c.snapshot, &e.seq, &e.ID, &e.Source, &e.Type, &e.Subject, &at,
+		&e.DataContentType, &e.DataSchema, &e.PartitionKey, &e.Extensions, &e.Data)
+	if err != nil {
+		return err
+	}
+	if at != nil {
+		e.Time = at.UTC()
+	}
+	c.size += len(e.Data) + len(e.Extensions)
+	c.events = append(c.events, e)
+	if c.size > c.bytes && len(c.events) < c.limit {
+		c.cut = true
+		return errEnough
+	}
+	return nil
+}

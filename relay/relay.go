@@ -1,0 +1,200 @@
+package relay
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+)
+
+// Relay drains the outbox of one database to one stream. Create it with [New], run it
+// with [Relay.Run]. All methods are safe for concurrent use.
+type Relay struct {
+	cfg     Config
+	log     *slog.Logger
+	db      *database
+	control *database // one connection of its own, so that a full pool cannot starve the leases
+	pub     publisher
+	js      jetstream.JetStream
+	nc      *nats.Conn
+	health  *health
+	metrics *metrics
+
+	// workers limits how many lanes read or publish at the same time.
+	workers chan struct{}
+	// kick wakes the scout before its pause is over. Capacity 1; never closed.
+	kick chan struct{}
+
+	// mu guards lanes and the fields of each lane that its comment names.
+	mu    sync.Mutex
+	lanes map[int16]*lane
+	// draining counts the goroutines that drain a lane.
+	draining sync.WaitGroup
+}
+
+// publisher puts a batch into the stream. See [asyncPublisher.attempt] for the contract.
+type publisher interface {
+	attempt(ctx context.Context, b *batch) failure
+}
+
+// New prepares a relay over a pool and a connection, which stay the caller's to close.
+// Make them with [PoolConfig] and [NATSOptions]; others may buffer, reorder or give up.
+// It returns a [*ConfigError] for settings that cannot work, and connects to nothing.
+func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	encoder, err := cfg.encoder()
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc,
+		// More than can be in flight, so that the client never stalls a lane.
+		jetstream.WithPublishAsyncMaxPending(256*cfg.BatchSize),
+		jetstream.WithPublishAsyncTimeout(2*cfg.AckTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("new relay: %w", err)
+	}
+	m, err := newMetrics(cfg.Group)
+	if err != nil {
+		return nil, fmt.Errorf("new relay: %w", err)
+	}
+	st := newStatements(cfg.Schema)
+	log := cfg.Logger.With("group", cfg.Group, "owner", cfg.Owner)
+	return &Relay{
+		cfg: cfg, log: log, js: js, nc: nc, metrics: m,
+		db:      &database{pool: pool, sql: st},
+		control: &database{sql: st},
+		pub:     &asyncPublisher{js: js, encoder: encoder, stream: cfg.Stream, ackTimeout: cfg.AckTimeout},
+		health:  newHealth(log, cfg.UnreadyAfter),
+		workers: make(chan struct{}, cfg.Workers),
+		kick:    make(chan struct{}, 1),
+		lanes:   map[int16]*lane{},
+	}, nil
+}
+
+// errStopping is the cause of the end of everything that a stop cuts.
+var errStopping = errors.New("the relay is stopping")
+
+// Run drains until ctx ends, then stops in two phases: it claims and reads nothing more and
+// lets batches in flight finish for StopTimeout at most; what is left then is cut, and
+// will be published again by the next owner of its lane. Lanes are handed back. It
+// returns nil after a stop, and an error only for what no waiting mends: a schema that
+// this build does not know, another cluster's database. Call it once.
+func (r *Relay) Run(ctx context.Context) error {
+	controlPool, err := r.openControl(ctx)
+	if err != nil {
+		return err
+	}
+	defer controlPool.Close()
+	r.control.pool = controlPool
+
+	if err := r.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	r.log.Info("relay started", "stream", r.cfg.Stream, "version", r.cfg.Version, "lease", r.cfg.Lease)
+
+	// hard outlives ctx: it ends when the second phase of the stop is over.
+	hard, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(errStopping)
+	group, soft := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.scout(soft) })
+	group.Go(func() error { return r.steward(soft, hard) })
+	group.Go(func() error { return r.probe(soft) })
+	err = group.Wait()
+
+	r.stop(hard, cut)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	r.log.Info("relay stopped", "error", err)
+	return err
+}
+
+// openControl makes the pool of the steward: the same database, one connection.
+func (r *Relay) openControl(ctx context.Context) (*pgxpool.Pool, error) {
+	cfg := r.db.pool.Config()
+	cfg.MaxConns = 1
+	cfg.MinConns = 0
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open control connection: %w", err)
+	}
+	return pool, nil
+}
+
+// start waits for the database, checks that it is one that this build may drain, and gives the
+// group its lanes. It retries what waiting can mend.
+func (r *Relay) start(ctx context.Context) error {
+	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
+	for {
+		err := r.check(ctx)
+		if err == nil {
+			r.health.databaseOK()
+			return nil
+		}
+		if permanent(err) || ctx.Err() != nil {
+			return err
+		}
+		r.health.databaseFailed(err)
+		if !pause.wait(ctx, nil) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (r *Relay) check(ctx context.Context) error {
+	if err := verify(ctx, r.db.pool, r.cfg.Schema); err != nil {
+		return err
+	}
+	if _, err := r.db.pool.Exec(ctx, r.db.sql.join, r.cfg.Group); err != nil {
+		return fmt.Errorf("join group %s: %w", r.cfg.Group, err)
+	}
+	if _, err := r.db.pool.Exec(ctx, r.db.sql.forget); err != nil {
+		return fmt.Errorf("forget dead pods: %w", err)
+	}
+	return nil
+}
+
+// stop is the second phase: wait for batches in flight, cut the rest, hand the lanes back.
+func (r *Relay) stop(hard context.Context, cut context.CancelCauseFunc) {
+	finished := make(chan struct{})
+	go func() {
+		r.draining.Wait()
+		close(finished)
+	}()
+	timer := time.NewTimer(r.cfg.StopTimeout)
+	defer timer.Stop()
+	select {
+	case <-finished:
+	case <-timer.C:
+		r.log.Warn("stop timeout: cutting batches in flight", "timeout", r.cfg.StopTimeout)
+		cut(errStopping)
+		<-finished
+	}
+	// Detached from every context of the run: it must be tried even after a cut.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(hard), r.cfg.Lease/2)
+	defer cancel()
+	r.handBackAll(ctx)
+}
+
+// Ready returns nil while the relay can do its work, and otherwise an error that says
+// since when it cannot and why.
+func (r *Relay) Ready() error { return r.health.ready() }
+
+// Owner returns the name under which this pod owns lanes.
+func (r *Relay) Owner() string { return r.cfg.Owner }
+
+func randomText(n int) string { return rand.Text()[:n] }

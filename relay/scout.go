@@ -1,0 +1,96 @@
+package relay
+
+import (
+	"context"
+	"time"
+)
+
+// scout looks for lanes with new events and starts a goroutine for each. A look is one
+// statement for all idle lanes. The pause between looks is short while there is
+// something to find and grows while there is nothing.
+func (r *Relay) scout(soft context.Context) error {
+	pause := r.cfg.PollMin
+	retry := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-soft.Done():
+			return nil
+		case <-timer.C:
+		case <-r.kick:
+		}
+		found, err := r.look(soft)
+		switch {
+		case soft.Err() != nil:
+			return nil
+		case err != nil:
+			r.health.databaseFailed(err)
+			timer.Reset(retry.step())
+		case found > 0:
+			retry.reset()
+			r.health.databaseOK()
+			pause = r.cfg.PollMin
+			timer.Reset(pause)
+		default:
+			retry.reset()
+			r.health.databaseOK()
+			pause = min(pause+pause/2, r.cfg.PollMax)
+			timer.Reset(pause)
+		}
+	}
+}
+
+// look asks which idle lanes have candidates, moves the cursors of the others, and starts
+// draining. It returns how many lanes it started.
+func (r *Relay) look(soft context.Context) (int, error) {
+	idle := r.idleLanes()
+	if len(idle) == 0 {
+		return 0, nil
+	}
+	numbers := make([]int16, len(idle))
+	drained := make([]string, len(idle))
+	r.mu.Lock()
+	for i, l := range idle {
+		numbers[i], drained[i] = l.number, l.cur.drained
+	}
+	r.mu.Unlock()
+	snapshot, hits, err := r.db.scout(soft, numbers, drained)
+	if err != nil {
+		return 0, err
+	}
+	wanted := make(map[int16]bool, len(hits))
+	for _, n := range hits {
+		wanted[n] = true
+	}
+	started := 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range idle {
+		// Only the scout starts lanes, so an idle lane is idle still; it may be gone.
+		if r.lanes[l.number] != l || l.leaving || l.ctx.Err() != nil {
+			continue
+		}
+		if !wanted[l.number] && l.cur.target == "" {
+			l.cur.drained = snapshot
+			continue
+		}
+		l.busy = true
+		r.draining.Add(1)
+		started++
+		go r.drain(soft, l)
+	}
+	return started, nil
+}
+
+func (r *Relay) idleLanes() []*lane {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	idle := make([]*lane, 0, len(r.lanes))
+	for _, l := range r.lanes {
+		if !l.busy && !l.leaving {
+			idle = append(idle, l)
+		}
+	}
+	return idle
+}

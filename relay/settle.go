@@ -1,0 +1,32 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// settle moves the cursor of a lane past a batch, all of whose events are stored. It returns
+// false when the lane is not this pod's any more.
+func (r *Relay) settle(ctx context.Context, l *lane, b *batch) (owned bool, err error) {
+	var target *string
+	var pos *int64
+	if b.after.target != "" {
+		target, pos = &b.after.target, &b.after.pos
+	}
+	var seqFirst, seqLast int64
+	streamFirst, streamLast := b.streamRange()
+	if n := len(b.events); n > 0 {
+		seqFirst, seqLast = b.events[0].seq, b.events[n-1].seq
+	}
+	var settled int
+	err = r.db.with(ctx, r.db.sql.sessionSettle, r.db.sql.settle, []any{
+		r.cfg.Group, l.number, l.token, b.after.drained, target, pos, int64(streamLast),
+		len(b.events), seqFirst, seqLast, r.cfg.Stream, int64(streamFirst), int64(streamLast),
+	}, func(rows pgx.Rows) error { return rows.Scan(&settled) })
+	if err != nil {
+		return false, fmt.Errorf("settle lane %d: %w", l.number, err)
+	}
+	return settled == 1, nil
+}

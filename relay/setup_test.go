@@ -1,0 +1,290 @@
+package relay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/e2e/harness"
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay"
+)
+
+const streamName = "EVENTS"
+
+type relayConfig = relay.Config
+
+// setup is a database and a broker of a test's own.
+type setup struct {
+	t    *testing.T
+	db   *outboxtest.Database
+	nats *harness.NATS
+	js   jetstream.JetStream
+}
+
+func newSetup(t *testing.T) *setup {
+	t.Helper()
+	s := &setup{t: t, db: outboxtest.NewDatabase(t), nats: outboxtest.NewNATS(t)}
+	s.js = outboxtest.NewStream(t, s.nats.URL(), streamName, "events.>")
+	return s
+}
+
+// pod is a relay that runs in this process.
+type pod struct {
+	*relay.Relay
+	t      *testing.T
+	logs   *logBuffer
+	stop   context.CancelFunc
+	ended  chan struct{} // closed when Run has returned
+	err    error         // of Run; read it after ended
+	closes func()
+}
+
+// start runs a relay with quick settings; change alters them.
+func (s *setup) start(change ...func(*relay.Config)) *pod {
+	s.t.Helper()
+	return s.startOn(s.db.URL, s.nats.URL(), change...)
+}
+
+func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Config)) *pod {
+	s.t.Helper()
+	p := &pod{t: s.t, logs: &logBuffer{}, ended: make(chan struct{})}
+	cfg := relay.Config{
+		Stream: streamName, Lease: 2 * time.Second, PollMax: 10 * time.Millisecond, AckTimeout: 2 * time.Second,
+		RetryMin: 10 * time.Millisecond, RetryMax: 200 * time.Millisecond, StopTimeout: 5 * time.Second, Workers: 4,
+		Logger: slog.New(slog.NewTextHandler(p.logs, nil)),
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	poolConfig, err := relay.PoolConfig(databaseURL, cfg.Workers)
+	if err != nil {
+		s.t.Fatalf("pool config: %v", err)
+	}
+	pool, err := pgxpool.NewWithConfig(s.t.Context(), poolConfig)
+	if err != nil {
+		s.t.Fatalf("pool: %v", err)
+	}
+	nc, err := nats.Connect(natsURL, relay.NATSOptions("relay-test")...)
+	if err != nil {
+		s.t.Fatalf("connect to NATS: %v", err)
+	}
+	p.Relay, err = relay.New(pool, nc, cfg)
+	if err != nil {
+		s.t.Fatalf("new relay: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = cancel
+	p.closes = sync.OnceFunc(func() { nc.Close(); pool.Close() })
+	go func() {
+		defer close(p.ended)
+		p.err = p.Run(ctx)
+	}()
+	s.t.Cleanup(func() { p.stopAndWait() })
+	return p
+}
+
+// stopAndWait stops the relay as a signal would, and returns what Run returned.
+func (p *pod) stopAndWait() error {
+	p.t.Helper()
+	p.stop()
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("relay did not stop; its log:\n%s", p.logs)
+	}
+	p.closes()
+	return p.err
+}
+
+// kill cuts the relay off from everything at once, so that it can neither settle nor
+// hand back, and waits for its goroutines.
+func (p *pod) kill() {
+	p.closes()
+	p.stopAndWait()
+}
+
+// stage commits events with the given key in a transaction of their own and returns their ids.
+func (s *setup) stage(key string, n int) []string {
+	s.t.Helper()
+	var ids []string
+	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
+		ids, err = outbox.PublishTx(s.t.Context(), tx, events(key, n)...)
+		return err
+	})
+	if err != nil {
+		s.t.Fatalf("stage: %v", err)
+	}
+	return ids
+}
+
+// events makes n events of a key; "" means none.
+func events(key string, n int) []event.Event {
+	list := make([]event.Event, n)
+	for i := range list {
+		e := event.New()
+		e.SetSource("/test")
+		e.SetType("test.happened")
+		if key != "" {
+			e.SetExtension("partitionkey", key)
+		}
+		if err := e.SetData("application/json", map[string]any{"key": key, "n": i}); err != nil {
+			panic(err)
+		}
+		list[i] = e
+	}
+	return list
+}
+
+// message is an event as the stream has it.
+type message struct {
+	event.Event
+	seq uint64
+}
+
+// inStream reads the whole stream, from first to last.
+func (s *setup) inStream() []message {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	list, err := readStream(ctx, s.js)
+	if err != nil {
+		s.t.Fatalf("read stream: %v", err)
+	}
+	return list
+}
+
+func readStream(ctx context.Context, js jetstream.JetStream) ([]message, error) {
+	stream, err := js.Stream(ctx, streamName)
+	if err != nil {
+		return nil, err
+	}
+	last := stream.CachedInfo().State.LastSeq
+	var list []message
+	if last == 0 {
+		return nil, nil
+	}
+	consumer, err := js.OrderedConsumer(ctx, streamName, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return nil, err
+	}
+	it, err := consumer.Messages(jetstream.PullMaxMessages(2000))
+	if err != nil {
+		return nil, err
+	}
+	defer it.Stop()
+	for {
+		m, err := it.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return nil, err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		e, err := wire.Decode(m.Headers(), m.Data())
+		if err != nil {
+			return nil, fmt.Errorf("stream sequence %d: %w", meta.Sequence.Stream, err)
+		}
+		list = append(list, message{Event: e, seq: meta.Sequence.Stream})
+		if meta.Sequence.Stream >= last {
+			return list, nil
+		}
+	}
+}
+
+// count returns how many messages the stream has.
+func (s *setup) count() int {
+	s.t.Helper()
+	stream, err := s.js.Stream(s.t.Context(), streamName)
+	if err != nil {
+		s.t.Fatalf("stream: %v", err)
+	}
+	return int(stream.CachedInfo().State.Msgs)
+}
+
+// eventually waits until ok holds.
+func (s *setup) eventually(what string, within time.Duration, ok func() bool) {
+	s.t.Helper()
+	deadline := time.Now().Add(within)
+	for !ok() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("not within %s: %s", within, what)
+		}
+		select {
+		case <-s.t.Context().Done():
+			s.t.Fatalf("test ended before: %s", what)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// query returns one value from the database.
+func query[T any](s *setup, sql string, args ...any) T {
+	s.t.Helper()
+	rows, err := s.db.Pool.Query(s.t.Context(), sql, args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// exec runs a statement.
+func (s *setup) exec(sql string, args ...any) {
+	s.t.Helper()
+	if _, err := s.db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// ids returns the ids of messages, in order.
+func ids(list []message) []string {
+	out := make([]string, len(list))
+	for i, m := range list {
+		out[i] = m.ID()
+	}
+	return out
+}
+
+// logBuffer is a log that a test can read while it is written.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func (b *logBuffer) lines() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Count(b.buf.Bytes(), []byte("\n"))
+}
+
+var errRollback = errors.New("roll back on purpose")

@@ -1,0 +1,3 @@
+-- Events without a position: how many, counted up to $1, and since when the oldest of these waits.
+SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(h.staged_at)), 0)::float8
+  FROM (SELECT e.staged_at FROM {{schema}}.event_outbox e WHERE e.tx IS NULL LIMIT $1) AS h

@@ -1,0 +1,92 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Status is what the database knows of a relay group.
+type Status struct {
+	Group  string
+	Lanes  []LaneStatus
+	Relays []RelayStatus
+	// Held are the events without a position, in all lanes.
+	Held        int64
+	OldestHeld  time.Duration
+	Backlog     int64         // committed, not held and not settled
+	OldestEvent time.Duration // since the oldest of the backlog was staged; 0 when there is none
+	// Capped says that counting stopped at its limit somewhere: the numbers are lower bounds.
+	Capped bool
+}
+
+// LaneStatus is one lane.
+type LaneStatus struct {
+	Lane      int16
+	Owner     string // "" when nobody owns it
+	Live      bool   // the owner's lease is valid
+	Paging    bool   // a backlog is being paged
+	Backlog   int64
+	Oldest    time.Duration
+	StreamSeq int64
+}
+
+// RelayStatus is one live pod.
+type RelayStatus struct {
+	Owner     string
+	Version   string
+	StartedAt time.Time
+}
+
+// countLimit bounds how many events are counted per lane, so that looking at a large
+// backlog costs the database little.
+const countLimit = 100_000
+
+// ReadStatus reads the status of a group. It only reads, and its cost does not grow with
+// what is retained.
+func ReadStatus(ctx context.Context, pool *pgxpool.Pool, schema, group string) (*Status, error) {
+	d := &database{pool: pool, sql: newStatements(schema)}
+	s := &Status{Group: group}
+	err := d.with(ctx, d.sql.session, d.sql.statusLanes, []any{group, countLimit}, func(rows pgx.Rows) error {
+		var l LaneStatus
+		var oldest float64
+		if err := rows.Scan(&l.Lane, &l.Owner, &l.Live, &l.Paging, &l.Backlog, &oldest, &l.StreamSeq); err != nil {
+			return err
+		}
+		l.Oldest = seconds(oldest)
+		s.Lanes = append(s.Lanes, l)
+		s.Backlog += l.Backlog
+		s.OldestEvent = max(s.OldestEvent, l.Oldest)
+		s.Capped = s.Capped || l.Backlog >= countLimit
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read status of lanes: %w", err)
+	}
+	err = d.with(ctx, d.sql.session, d.sql.statusHeld, []any{10 * countLimit}, func(rows pgx.Rows) error {
+		var oldest float64
+		if err := rows.Scan(&s.Held, &oldest); err != nil {
+			return err
+		}
+		s.OldestHeld = seconds(oldest)
+		s.Capped = s.Capped || s.Held >= 10*countLimit
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read status of held events: %w", err)
+	}
+	rows, err := pool.Query(ctx, d.sql.statusRelays, group)
+	if err != nil {
+		return nil, fmt.Errorf("read status of relays: %w", err)
+	}
+	s.Relays, err = pgx.CollectRows(rows, pgx.RowToStructByPos[RelayStatus])
+	if err != nil {
+		return nil, fmt.Errorf("read status of relays: %w", err)
+	}
+	return s, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
