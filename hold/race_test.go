@@ -17,7 +17,7 @@ type decision struct {
 	refusal error // what everybody is told who comes later and wants something else
 	code    string
 	answer  hold.Answer
-	log     []string
+	log     []string // empty, not nil
 }
 
 var decisions = map[string]decision{
@@ -37,6 +37,7 @@ func cancelled(decide func(*testing.T, hold.DB, outbox.Hold) (hold.Answer, error
 	return decision{
 		decide: decide, state: hold.Cancelled, refusal: outbox.ErrGenerationCancelled, code: "HF011",
 		answer: hold.Answer{State: hold.Cancelled, MaxGeneration: 1, Dropped: 2, Changed: true},
+		log:    []string{},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ type pod struct {
 	ended  chan struct{} // closed when Run has returned
 	err    error         // of Run; read it after ended
 	closes func()
+	cut    func()
 }
 
 // start runs a relay with quick settings; change alters them.
@@ -74,6 +76,16 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 	if err != nil {
 		s.t.Fatalf("pool config: %v", err)
 	}
+	// The dead connect to nothing: see kill.
+	var dead atomic.Bool
+	name := fmt.Sprintf("pod-%d", podNumber.Add(1))
+	poolConfig.ConnConfig.RuntimeParams["application_name"] = name
+	poolConfig.BeforeConnect = func(context.Context, *pgx.ConnConfig) error {
+		if dead.Load() {
+			return errKilled
+		}
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(s.t.Context(), poolConfig)
 	if err != nil {
 		s.t.Fatalf("pool: %v", err)
@@ -89,6 +101,13 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop = cancel
 	p.closes = sync.OnceFunc(func() { nc.Close(); pool.Close() })
+	p.cut = func() {
+		dead.Store(true)
+		nc.Close()
+		if _, err := s.db.Pool.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", name); err != nil {
+			s.t.Errorf("terminate backends of %s: %v", name, err)
+		}
+	}
 	go func() {
 		defer close(p.ended)
 		p.err = p.Run(ctx)
@@ -113,9 +132,15 @@ func (p *pod) stopAndWait() error {
 // kill cuts the relay off from everything at once, so that it can neither settle nor
 // hand back, and waits for its goroutines.
 func (p *pod) kill() {
-	p.closes()
+	p.t.Helper()
+	p.cut()
 	p.stopAndWait()
 }
+
+var (
+	podNumber atomic.Int64
+	errKilled = errors.New("this pod was killed")
+)
 
 // stage commits events with the given key in a transaction of their own and returns their ids.
 func (s *setup) stage(key string, n int) []string {
