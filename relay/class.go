@@ -83,6 +83,8 @@ func hint(err error) string {
 	var api *jetstream.APIError
 	var wrong *WrongStreamError
 	switch {
+	case Classify(err) == Refused:
+		return "raise the limit that the error names on the stream or the server, or correct the event"
 	case errors.As(err, &wrong):
 		return "another stream captures the subjects: run `relay stream plan`"
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):

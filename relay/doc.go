@@ -21,14 +21,14 @@
 // Both are ranges of the index on (lane, tx), so a read costs what is new: not what is
 // held, retained or dead, nor how long the oldest transaction has been running.
 //
-//	          no candidates: drained = S (in memory)
-//	        +--------------------------------------+
-//	        v                                      |
-//	     idle --- up to N candidates in S ---> round: sort by seq, publish, settle drained = S
-//	        |                                      ^
-//	        |                                      | short page: settle drained = target, target = null
-//	        +--- more than N candidates ----> paging: target = S; pages of N by seq;
-//	                                          each settles (target, pos)
+//	     no candidates: drained = S (in memory)
+//	   +--------------------------------------+
+//	   v                                      |
+//	idle --- up to N candidates in S ---> round: sort by seq, publish, settle drained = S
+//	   |                                      ^
+//	   |                                      | short page: settle drained = target, target = null
+//	   +--- more than N candidates ----> paging: target = S; pages of N by seq;
+//	                                     each settles (target, pos)
 //
 // Order within a key holds because the producer serialises the writers of a key:
 // when A is committed before B is inserted, every snapshot that shows B shows A, and

@@ -81,7 +81,11 @@ func (h *health) brokerFailed(lane int16, f failure) {
 	if f.event != nil {
 		attrs = append(attrs, "event_id", f.event.ID, "type", f.event.Type)
 	}
-	h.failed(&h.broker, "waiting for the broker: nothing is lost, attempts are not counted", f.err, hint(f.err), attrs...)
+	message := "waiting for the broker: nothing is lost, attempts are not counted"
+	if f.class == Refused {
+		message = "the broker refused an event: its lane waits, nothing is lost"
+	}
+	h.failed(&h.broker, message, f.err, hint(f.err), attrs...)
 }
 
 func (h *health) failed(o *outage, message string, err error, hint string, attrs ...any) {

@@ -24,7 +24,6 @@ type Relay struct {
 	control *database // one connection of its own, so that a full pool cannot starve the leases
 	pub     publisher
 	js      jetstream.JetStream
-	nc      *nats.Conn
 	health  *health
 	metrics *metrics
 
@@ -53,16 +52,9 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	encoder, err := cfg.encoder()
+	pub, err := newAsyncPublisher(nc, cfg)
 	if err != nil {
 		return nil, err
-	}
-	js, err := jetstream.New(nc,
-		// More than can be in flight, so that the client never stalls a lane.
-		jetstream.WithPublishAsyncMaxPending(256*cfg.BatchSize),
-		jetstream.WithPublishAsyncTimeout(2*cfg.AckTimeout))
-	if err != nil {
-		return nil, fmt.Errorf("new relay: %w", err)
 	}
 	m, err := newMetrics(cfg.Group)
 	if err != nil {
@@ -71,10 +63,10 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	st := newStatements(cfg.Schema)
 	log := cfg.Logger.With("group", cfg.Group, "owner", cfg.Owner)
 	return &Relay{
-		cfg: cfg, log: log, js: js, nc: nc, metrics: m,
+		cfg: cfg, log: log, js: pub.js, metrics: m,
 		db:      &database{pool: pool, sql: st},
 		control: &database{sql: st},
-		pub:     &asyncPublisher{js: js, encoder: encoder, stream: cfg.Stream, ackTimeout: cfg.AckTimeout},
+		pub:     pub,
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),
 		kick:    make(chan struct{}, 1),

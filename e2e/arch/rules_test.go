@@ -61,12 +61,13 @@ var (
 // rooms is the import table. Rooms that are not built yet cost nothing.
 var rooms = []room{
 	{path: "schema/canonical"},
-	{path: "gen", rooms: []string{"schema/canonical"}, outside: pgx},
+	{path: "schema/catalog", rooms: []string{"schema/canonical"}, outside: pgx},
+	{path: "gen", rooms: []string{"schema/canonical", "schema/catalog"}, outside: pgx},
 	{
-		path: "outbox", rooms: []string{"schema/canonical"},
+		path: "outbox", rooms: []string{"schema/canonical", "schema/catalog"},
 		outside: slices.Concat(pgx, cloudEvents, otelAPI, uuid),
 	},
-	{path: "outbox/wire", rooms: []string{"outbox"}, outside: natsGo},
+	{path: "outbox/wire", rooms: []string{"outbox"}, outside: slices.Concat(natsGo, cloudEvents)},
 	{
 		path: "outbox/outboxtest", rooms: []string{"e2e/harness", "gen", "schema/canonical", "outbox"},
 		outside: slices.Concat(pgx, natsGo, []string{"go.uber.org/goleak"}), test: true,
@@ -98,7 +99,7 @@ var rooms = []room{
 var (
 	// production is what a command may wire; commands themselves are not in it.
 	production = []string{
-		"schema/canonical", "gen", "outbox", "outbox/wire",
+		"schema/canonical", "schema/catalog", "gen", "outbox", "outbox/wire",
 		"hold", "hold/holdhttp", "hold/holdclient", "hold/saga", "relay", "consumers",
 	}
 	commands = slices.Concat(
@@ -106,7 +107,7 @@ var (
 	everything = slices.Concat(commands, testOnly)
 
 	holds     = []string{"hold", "hold/holdhttp", "hold/holdclient", "hold/saga"}
-	producers = slices.Concat([]string{"schema/canonical", "gen", "outbox"}, holds)
+	producers = slices.Concat([]string{"schema/canonical", "schema/catalog", "gen", "outbox"}, holds)
 	libraries = production
 	binaries  = slices.Concat(production, []string{"cmd/relay", "cmd/outbox-gen"})
 )

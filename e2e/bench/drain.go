@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay"
+)
+
+// measureDrain compares the drain with the broker alone, and with itself while an old
+// snapshot is held open.
+func measureDrain(ctx context.Context, r *rig) error {
+	jetstreamRate := &figure{name: "jetstream_rate", unit: "events/s"}
+	drainRate := &figure{name: "drain_rate", unit: "events/s"}
+	drainRatio := &figure{name: "drain_ratio", unit: "ratio"}
+	wal := &figure{name: "wal_bytes_per_event", unit: "bytes"}
+	pinnedRatio := &figure{name: "pinned_ratio", unit: "ratio"}
+	for i := range r.runs {
+		progress("run %d of %d: broker alone", i+1, r.runs)
+		alone, err := r.publishOnly(ctx)
+		if err != nil {
+			return err
+		}
+		progress("run %d of %d: drain", i+1, r.runs)
+		plain, err := r.drainRun(ctx, false)
+		if err != nil {
+			return err
+		}
+		progress("run %d of %d: drain with an old snapshot", i+1, r.runs)
+		pinned, err := r.drainRun(ctx, true)
+		if err != nil {
+			return err
+		}
+		jetstreamRate.add(alone)
+		drainRate.add(plain.rate)
+		drainRatio.add(plain.rate / alone)
+		wal.add(plain.walPerEvent)
+		pinnedRatio.add(pinned.rate / plain.rate)
+	}
+	for _, f := range []*figure{jetstreamRate, drainRate, drainRatio, wal, pinnedRatio} {
+		f.print()
+	}
+	return nil
+}
+
+// publishOnly publishes the same messages with the relay's publisher, with as many batches at
+// once as a relay has workers, and returns the rate.
+func (r *rig) publishOnly(ctx context.Context) (float64, error) {
+	if err := r.freshStream(ctx); err != nil {
+		return 0, err
+	}
+	cfg := r.relayConfig()
+	cfg.BatchSize = 1000
+	pub, err := relay.NewPublisher(r.nc, cfg)
+	if err != nil {
+		return 0, err
+	}
+	batches := make([][]outbox.Record, 0, r.events/cfg.BatchSize+1)
+	for from := 0; from < r.events; from += cfg.BatchSize {
+		batches = append(batches, r.records(from, min(cfg.BatchSize, r.events-from)))
+	}
+	start := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for _, b := range batches {
+		group.Go(func() error { return pub.Publish(ctx, b) })
+	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	return float64(r.events) / time.Since(start).Seconds(), nil
+}
+
+// records makes events like those of load, in memory.
+func (r *rig) records(from, n int) []outbox.Record {
+	list := make([]outbox.Record, n)
+	for i := range list {
+		list[i] = outbox.Record{
+			ID: uuid.NewString(), Source: "/bench", Type: "bench.happened", Time: time.Now().UTC(),
+			DataContentType: "application/json", PartitionKey: fmt.Sprint("key-", (from+i)*7919%10000),
+			Data: []byte(`"` + strings.Repeat("0123456789abcdef0123456789abcdef", r.size/32+1)[:r.size-2] + `"`),
+		}
+	}
+	return list
+}
+
+// drained is what one drain run gave.
+type drained struct{ rate, walPerEvent float64 }
+
+// drainRun loads a fresh database and drains it, with or without an old snapshot held open.
+func (r *rig) drainRun(ctx context.Context, pinned bool) (drained, error) {
+	if err := r.freshStream(ctx); err != nil {
+		return drained{}, err
+	}
+	pool, drop, err := r.freshDatabase(ctx)
+	if err != nil {
+		return drained{}, err
+	}
+	defer drop()
+	if pinned {
+		release, err := holdSnapshot(ctx, pool)
+		if err != nil {
+			return drained{}, err
+		}
+		defer release()
+	}
+	if err := r.load(ctx, pool, r.events); err != nil {
+		return drained{}, err
+	}
+	before, err := walPosition(ctx, pool)
+	if err != nil {
+		return drained{}, err
+	}
+	stopProfile := r.startProfile()
+	took, err := r.drain(ctx, pool, r.events)
+	stopProfile()
+	if err != nil {
+		return drained{}, err
+	}
+	after, err := walPosition(ctx, pool)
+	if err != nil {
+		return drained{}, err
+	}
+	n := float64(r.events)
+	return drained{rate: n / took.Seconds(), walPerEvent: (after - before) / n}, nil
+}
+
+// holdSnapshot opens a transaction whose snapshot is older than everything that follows.
+func holdSnapshot(ctx context.Context, pool *pgxpool.Pool) (release func(), err error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err == nil {
+		_, err = tx.Exec(ctx, "SELECT count(*) FROM outbox.event_outbox")
+	}
+	if err != nil {
+		conn.Release()
+		return nil, err
+	}
+	return func() {
+		_ = tx.Rollback(context.WithoutCancel(ctx)) // it only read
+		conn.Release()
+	}, nil
+}
+
+func walPosition(ctx context.Context, pool *pgxpool.Pool) (bytes float64, err error) {
+	err = pool.QueryRow(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8").Scan(&bytes)
+	return bytes, err
+}
+
+var profileOnce sync.Once
+
+// startProfile profiles the first drain run when a file was asked for.
+func (r *rig) startProfile() (stop func()) {
+	stop = func() {}
+	if r.profile == "" {
+		return stop
+	}
+	profileOnce.Do(func() {
+		f, err := os.Create(r.profile)
+		if err != nil {
+			progress("no profile: %v", err)
+			return
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			progress("no profile: %v", err)
+			return
+		}
+		stop = func() {
+			pprof.StopCPUProfile()
+			_ = f.Close()
+		}
+	})
+	return stop
+}
+
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

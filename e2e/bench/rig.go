@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/e2e/harness"
+	"github.com/holdfast-dev/holdfast/gen"
+	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/schema/canonical"
+)
+
+const streamName = "BENCH"
+
+// rig is the servers that every measurement shares.
+type rig struct {
+	settings
+	pg   *harness.Postgres
+	nats *harness.NATS
+	js   jetstream.JetStream
+	nc   *nats.Conn
+
+	pgVersion, natsVersion string
+	databases              int
+}
+
+func newRig(ctx context.Context, cfg settings) (*rig, error) {
+	pg, err := harness.StartPostgres(ctx, harness.PostgresOptions{Durable: true, Settings: map[string]string{
+		// No checkpoint falls into a run, where it would be charged to the relay.
+		"max_wal_size": "8GB", "checkpoint_timeout": "1h",
+	}})
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{settings: cfg, pg: pg, natsVersion: server.VERSION}
+	if r.nats, err = harness.StartNATS(harness.NATSOptions{}); err != nil {
+		r.close()
+		return nil, err
+	}
+	if r.nc, err = nats.Connect(r.nats.URL(), relay.NATSOptions("bench")...); err != nil {
+		r.close()
+		return nil, err
+	}
+	if r.js, err = jetstream.New(r.nc); err != nil {
+		r.close()
+		return nil, err
+	}
+	conn, err := pgx.Connect(ctx, pg.URL("postgres"))
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	return r, conn.QueryRow(ctx, "SELECT 'Postgres ' || current_setting('server_version')").Scan(&r.pgVersion)
+}
+
+func (r *rig) close() {
+	if r.nc != nil {
+		r.nc.Close()
+	}
+	if r.nats != nil {
+		_ = r.nats.Close() // the process ends next
+	}
+	_ = r.pg.Close()
+}
+
+// freshStream empties the broker and makes the stream again.
+func (r *rig) freshStream(ctx context.Context) error {
+	if err := r.js.DeleteStream(ctx, streamName); err != nil && err != jetstream.ErrStreamNotFound {
+		return fmt.Errorf("delete stream: %w", err)
+	}
+	_, err := r.js.CreateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Storage: jetstream.FileStorage})
+	return err
+}
+
+// freshDatabase makes a database with the schema and returns a pool on it. The caller
+// closes it with the returned function, which drops the database.
+func (r *rig) freshDatabase(ctx context.Context) (*pgxpool.Pool, func(), error) {
+	r.databases++
+	name := fmt.Sprintf("bench_%d", r.databases)
+	if err := r.pg.CreateDatabase(ctx, name, "template1"); err != nil {
+		return nil, nil, err
+	}
+	pool, err := pgxpool.New(ctx, r.pg.URL(name))
+	if err != nil {
+		return nil, nil, err
+	}
+	err = pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		return gen.Install(ctx, c.Conn(), canonical.DefaultParams(), canonical.Outbox, canonical.Hold, canonical.Relay)
+	})
+	if err != nil {
+		pool.Close()
+		return nil, nil, err
+	}
+	return pool, func() {
+		pool.Close()
+		// Best effort: the cluster is thrown away in the end.
+		_ = r.pg.DropDatabase(context.WithoutCancel(ctx), name)
+	}, nil
+}
+
+// load commits n events, 1,000 to a transaction, with 10,000 keys.
+func (r *rig) load(ctx context.Context, pool *pgxpool.Pool, n int) error {
+	const each = 1000
+	for from := 0; from < n; from += each {
+		_, err := pool.Exec(ctx, `INSERT INTO outbox.event_outbox (event_id, source, type, partition_key, datacontenttype, data)
+			SELECT gen_random_uuid()::text, '/bench', 'bench.happened', 'key-' || (i * 7919) % 10000, 'application/json',
+			       convert_to('"' || repeat(md5(i::text), $3::int / 32 + 1), 'UTF8')
+			  FROM generate_series($1::int, $2::int) AS i`, from+1, min(from+each, n), r.size)
+		if err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+	}
+	_, err := pool.Exec(ctx, "CHECKPOINT")
+	return err
+}
+
+// relayConfig is what every measured relay runs with: the defaults.
+func (r *rig) relayConfig() relay.Config {
+	return relay.Config{Stream: streamName, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+// drain runs a relay until the database has nothing left, and returns how long it took from
+// its first look to its last settle.
+func (r *rig) drain(ctx context.Context, pool *pgxpool.Pool, n int) (time.Duration, error) {
+	poolConfig, err := relay.PoolConfig(pool.Config().ConnString(), 8)
+	if err != nil {
+		return 0, err
+	}
+	relayPool, err := pgxpool.NewWithConfig(ctx, poolConfig)
+	if err != nil {
+		return 0, err
+	}
+	defer relayPool.Close()
+	re, err := relay.New(relayPool, r.nc, r.relayConfig())
+	if err != nil {
+		return 0, err
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	start := time.Now()
+	go func() { ended <- re.Run(running) }()
+	err = r.untilSettled(ctx, pool, n)
+	took := time.Since(start)
+	stop()
+	if runErr := <-ended; err == nil {
+		err = runErr
+	}
+	return took, err
+}
+
+// untilSettled waits until n events have been settled.
+func (r *rig) untilSettled(ctx context.Context, pool *pgxpool.Pool, n int) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var settled int
+		if err := pool.QueryRow(ctx, "SELECT coalesce(sum(events), 0) FROM outbox.outbox_batch").Scan(&settled); err != nil {
+			return err
+		}
+		if settled >= n {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

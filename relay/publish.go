@@ -1,0 +1,61 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+)
+
+// Publisher puts events into a stream as a relay does, without a database: the same
+// encoding, order and judgement of outcomes. Safe for concurrent use; order is kept
+// within one call of Publish.
+type Publisher struct{ pub *asyncPublisher }
+
+// NewPublisher prepares a publisher with the stream, subject, mode and time-out settings of
+// cfg; the others are not used. The connection should be made with [NATSOptions].
+func NewPublisher(nc *nats.Conn, cfg Config) (*Publisher, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	pub, err := newAsyncPublisher(nc, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Publisher{pub: pub}, nil
+}
+
+// Publish publishes the events, those of one key in their order, and returns nil when
+// the stream has acknowledged all of them. Otherwise some may be stored; publishing all
+// of them again is harmless while the stream remembers their ids.
+func (p *Publisher) Publish(ctx context.Context, events []outbox.Record) error {
+	b := &batch{events: make([]event, len(events))}
+	for i := range events {
+		b.events[i] = event{Record: events[i], seq: int64(i)}
+	}
+	b.link()
+	if fail := p.pub.attempt(ctx, b); fail.class != "" {
+		return fmt.Errorf("publish: %d of %d events are not acknowledged (%s): %w",
+			len(events)-b.stored(), len(events), fail.class, fail.err)
+	}
+	return nil
+}
+
+func newAsyncPublisher(nc *nats.Conn, cfg Config) (*asyncPublisher, error) {
+	encoder, err := cfg.encoder()
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc,
+		// More than can be in flight, so that the client never stalls a lane.
+		jetstream.WithPublishAsyncMaxPending(256*cfg.BatchSize),
+		jetstream.WithPublishAsyncTimeout(2*cfg.AckTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("new publisher: %w", err)
+	}
+	return &asyncPublisher{js: js, encoder: encoder, stream: cfg.Stream, ackTimeout: cfg.AckTimeout}, nil
+}
