@@ -26,10 +26,7 @@ type testBundle struct {
 
 func setup(t testing.TB) *testBundle {
 	t.Helper()
-	return &testBundle{
-		Database: outboxtest.NewDatabase(t),
-		hold:     outbox.Hold{Operation: uuid.New(), Generation: 1},
-	}
+	return (&testBundle{Database: outboxtest.NewDatabase(t)}).another()
 }
 
 // setupActive is setup with the generation registered.
@@ -45,6 +42,19 @@ func (b *testBundle) register(t testing.TB, h outbox.Hold) {
 	if _, err := hold.Register(t.Context(), b.Pool, h, "test"); err != nil {
 		t.Fatalf("register: %v", err)
 	}
+}
+
+// another is another operation in the same database.
+func (b *testBundle) another() *testBundle {
+	return &testBundle{Database: b.Database, hold: outbox.Hold{Operation: uuid.New(), Generation: 1}}
+}
+
+// anotherActive is another with the generation registered.
+func (b *testBundle) anotherActive(t testing.TB) *testBundle {
+	t.Helper()
+	a := b.another()
+	a.register(t, a.hold)
+	return a
 }
 
 // generation is the same operation's generation n.
@@ -128,10 +138,12 @@ func column[T any](t testing.TB, db hold.DB, sql string, args ...any) []T {
 	return values
 }
 
-// log returns the ids of the events that a relay can see, in the order of the log.
+// log returns the ids of the events that a relay can see, in the order of the log. Those of
+// other operations are not among them.
 func (b *testBundle) log(t testing.TB) []string {
 	t.Helper()
-	return column[string](t, b.Pool, `SELECT event_id FROM outbox.event_outbox WHERE tx IS NOT NULL ORDER BY seq`)
+	return column[string](t, b.Pool, `SELECT event_id FROM outbox.event_outbox 
+		WHERE tx IS NOT NULL AND (hold_operation_id = $1 OR hold_operation_id IS NULL) ORDER BY seq`, b.hold.Operation)
 }
 
 // held counts the events of the operation that wait.

@@ -85,8 +85,8 @@ func (s *Store) Cancel(ctx context.Context, db DB, h outbox.Hold, by string, opt
 	return s.undo(ctx, db, h, by, "cancel", opts)
 }
 
-// Drop is [Store.Cancel] for an owner who needs no compensation, usually in the
-// transaction that undoes his entities himself. The audit tells the two apart.
+// Drop is [Store.Cancel] without compensation, for the owner of the entities who undoes
+// them in the same transaction, or has none to undo. The audit tells the two apart.
 func (s *Store) Drop(ctx context.Context, db DB, h outbox.Hold, by string, opts ...DecideOption) (Answer, error) {
 	return s.undo(ctx, db, h, by, "drop", opts)
 }

@@ -37,13 +37,13 @@
 //   - Release takes the operation FOR SHARE and the generation FOR UPDATE.
 //   - Cancel and Drop take both FOR UPDATE.
 //
-// Who registers, releases, cancels or drops in a transaction of his own does so before
-// he writes held events in it, or he turns the order round: against another decision
-// on the same generation that is a deadlock, which Postgres ends with a retryable error.
+// A transaction that registers, releases, cancels or drops does so before its own held
+// writes. The other way round turns the order of locks: against another decision about
+// the same generation that is a deadlock, which Postgres ends with a retryable error.
 //
-// FOR SHARE is the fence. A foreign key's lock would let a write slip past a decision
-// that has not committed: it conflicts neither with the change of the state nor
-// notices it afterwards.
+// FOR SHARE is the fence: the write waits for an open decision and then reads what it
+// decided. A foreign key is none. It asks whether the row is there, not in which state,
+// and so lets a write pass that comes after an open decision.
 //
 // # Races, and who wins
 //
@@ -55,8 +55,8 @@
 //	                          released; a write that comes later waits and is refused
 //	write against cancel      the same: its events are dropped, or it is refused
 //	register against cancel   cancelled, in either order
-//	register n against n+1    the higher one stays; the lower one is refused, or open
-//	                          for a cancel only
+//	register n against n+1    n+1; n is refused if it comes second, and can only be
+//	                          cancelled if it came first
 //
 // A decision waits for the writers that are open. Writers that keep arriving may go in
 // front of it, so a coordinator decides when its own calls have ended.

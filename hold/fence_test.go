@@ -94,16 +94,14 @@ func TestTheGateIsAFenceAndTheForeignKeyIsNot(t *testing.T) {
 		{name: "cancel first, write with receipt", first: "decision", decide: "cancel", receipt: true},
 		{name: "release first, write with receipt", first: "decision", decide: "release", receipt: true},
 	}
-	const gate = `outbox._hold_gate(uuid, integer)`
+	real, broken := setup(t), setup(t)
+	broken.mutate(t, `outbox._hold_gate(uuid, integer)`, "FOR SHARE", "")
 	for _, s := range schedules {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			if n := s.leaks(t, setupActive(t)); n != 0 {
+			if n := s.leaks(t, real.anotherActive(t)); n != 0 {
 				t.Errorf("%d events stranded", n)
 			}
-			broken := setupActive(t)
-			broken.mutate(t, gate, "FOR SHARE", "")
-			if n := s.leaks(t, broken); n == 0 {
+			if n := s.leaks(t, broken.anotherActive(t)); n == 0 {
 				t.Error("no event stranded without FOR SHARE: this test can't see a broken gate any more")
 			}
 		})
@@ -114,17 +112,16 @@ func TestTheGateIsAFenceAndTheForeignKeyIsNot(t *testing.T) {
 // the state of before it waited. The refusal of these levels is part of the fence.
 func TestDecisionWithAnOldSnapshotWouldStrandEvents(t *testing.T) {
 	t.Parallel()
+	real, broken := setup(t), setup(t)
+	broken.mutate(t, `outbox._hold_check_isolation()`, "'repeatable read', 'serializable'", "'nothing'")
 	for _, level := range strictLevels {
 		for _, decide := range []string{"release", "cancel"} {
 			t.Run(string(level)+" "+decide, func(t *testing.T) {
-				t.Parallel()
 				s := schedule{first: "write", decide: decide, level: level}
-				if n := s.leaks(t, setupActive(t)); n != 0 {
+				if n := s.leaks(t, real.anotherActive(t)); n != 0 {
 					t.Errorf("%d events stranded", n)
 				}
-				broken := setupActive(t)
-				broken.mutate(t, `outbox._hold_check_isolation()`, "'repeatable read', 'serializable'", "'nothing'")
-				if n := s.leaks(t, broken); n == 0 {
+				if n := s.leaks(t, broken.anotherActive(t)); n == 0 {
 					t.Error("no event stranded at " + string(level) + " without the refusal: it may not be needed any more")
 				}
 			})

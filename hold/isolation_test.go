@@ -11,15 +11,15 @@ import (
 
 var strictLevels = []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable}
 
-// A writer whose snapshot is older than the decision must not trust it: he gets an error
-// that says "do it again", and the second time he is refused.
+// A writer whose snapshot is older than the decision must not trust it: the error says
+// "do it again", and the second time the write is refused.
 func TestWriterWithAnOldSnapshotGetsARetryableError(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for _, level := range strictLevels {
 		for name, d := range decisions {
 			t.Run(string(level)+" "+name, func(t *testing.T) {
-				t.Parallel()
-				b := setupActive(t)
+				b := db.anotherActive(t)
 				writer := b.begin(t, pgx.TxOptions{IsoLevel: level})
 				read[int](t, writer, `SELECT count(*) FROM outbox.hold_generation`) // takes the snapshot
 				if _, err := d.decide(t, b.Pool, b.hold); err != nil {
@@ -43,10 +43,10 @@ func TestWriterWithAnOldSnapshotGetsARetryableError(t *testing.T) {
 // The same for one who was already waiting when the decision committed.
 func TestWaitingWriterWithAnOldSnapshotGetsARetryableError(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for _, level := range strictLevels {
 		t.Run(string(level), func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
+			b := db.anotherActive(t)
 			first := b.begin(t, pgx.TxOptions{})
 			if _, err := hold.Cancel(t.Context(), first, b.hold, "test"); err != nil {
 				t.Fatalf("cancel: %v", err)
@@ -68,10 +68,10 @@ func TestWaitingWriterWithAnOldSnapshotGetsARetryableError(t *testing.T) {
 // A strict writer that comes before the decision is covered by it like any other.
 func TestStrictWriterIsCoveredByTheDecision(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for _, level := range strictLevels {
 		t.Run(string(level), func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
+			b := db.anotherActive(t)
 			writer := b.begin(t, pgx.TxOptions{IsoLevel: level})
 			b.stage(t, writer, b.hold, "a", "b")
 			second := b.start(t, pgx.TxOptions{}, func(tx pgx.Tx) error {
@@ -92,7 +92,7 @@ func TestStrictWriterIsCoveredByTheDecision(t *testing.T) {
 	}
 }
 
-// TestTheFenceCanFail shows what happens without this refusal.
+// TestDecisionWithAnOldSnapshotWouldStrandEvents shows what happens without this refusal.
 func TestDecisionsDemandReadCommitted(t *testing.T) {
 	t.Parallel()
 	b := setupActive(t)
@@ -111,10 +111,10 @@ func TestDecisionsDemandReadCommitted(t *testing.T) {
 
 func TestRegisterWithAnOldSnapshotGetsARetryableError(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for _, level := range strictLevels {
 		t.Run(string(level), func(t *testing.T) {
-			t.Parallel()
-			b := setup(t)
+			b := db.another()
 			late := b.begin(t, pgx.TxOptions{IsoLevel: level})
 			read[int](t, late, `SELECT count(*) FROM outbox.hold_generation`) // takes the snapshot
 			if _, err := hold.Cancel(t.Context(), b.Pool, b.hold, "test"); err != nil {

@@ -44,10 +44,10 @@ func cancelled(decide func(*testing.T, hold.DB, outbox.Hold) (hold.Answer, error
 // Write first: the decision waits until it has committed, and covers its events.
 func TestDecisionWaitsForAnOpenWriteAndCoversItsEvents(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for name, d := range decisions {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
+			b := db.anotherActive(t)
 			writer := b.begin(t, pgx.TxOptions{})
 			b.stage(t, writer, b.hold, "a", "b")
 
@@ -78,10 +78,10 @@ func TestDecisionWaitsForAnOpenWriteAndCoversItsEvents(t *testing.T) {
 
 func TestDecisionIsNotHeldUpByAWriteThatRollsBack(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for name, d := range decisions {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
+			b := db.anotherActive(t)
 			b.stage(t, b.Pool, b.hold, "a", "b")
 			writer := b.begin(t, pgx.TxOptions{})
 			b.stage(t, writer, b.hold, "c")
@@ -111,11 +111,11 @@ func TestDecisionIsNotHeldUpByAWriteThatRollsBack(t *testing.T) {
 // of its transaction stays.
 func TestWriteWaitsForAnOpenDecisionAndIsRefused(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
+	db.createThings(t)
 	for name, d := range decisions {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
-			b.createThings(t)
+			b := db.anotherActive(t)
 			b.stage(t, b.Pool, b.hold, "a", "b")
 			first := b.begin(t, pgx.TxOptions{})
 			if _, err := d.decide(t, first, b.hold); err != nil {
@@ -142,11 +142,11 @@ func TestWriteWaitsForAnOpenDecisionAndIsRefused(t *testing.T) {
 
 func TestWriteGoesOnWhenTheDecisionRollsBack(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
+	db.createThings(t)
 	for name, d := range decisions {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
-			b.createThings(t)
+			b := db.anotherActive(t)
 			first := b.begin(t, pgx.TxOptions{})
 			if _, err := d.decide(t, first, b.hold); err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -170,13 +170,13 @@ func TestWriteGoesOnWhenTheDecisionRollsBack(t *testing.T) {
 // only afterwards.
 func TestWriteBegunBeforeTheDecisionIsRefusedAfterIt(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
+	db.createThings(t)
 	for name, d := range decisions {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
-			b.createThings(t)
+			b := db.anotherActive(t)
 			writer := b.begin(t, pgx.TxOptions{})
-			if _, err := writer.Exec(t.Context(), `INSERT INTO thing VALUES ('early')`); err != nil {
+			if _, err := writer.Exec(t.Context(), `INSERT INTO thing VALUES ($1, 'early')`, b.hold.Operation); err != nil {
 				t.Fatalf("write: %v", err)
 			}
 			if _, err := d.decide(t, b.Pool, b.hold); err != nil {
@@ -196,10 +196,10 @@ func TestWriteBegunBeforeTheDecisionIsRefusedAfterIt(t *testing.T) {
 // Exactly one of two different decisions wins, whichever is first; the other is told.
 func TestReleaseAndCancelHaveOneWinner(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for _, order := range [][2]string{{"release", "cancel"}, {"cancel", "release"}, {"release", "drop"}, {"drop", "release"}} {
 		t.Run(order[0]+" first, "+order[1]+" second", func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
+			b := db.anotherActive(t)
 			b.stage(t, b.Pool, b.hold, "a", "b")
 			winner, loser := decisions[order[0]], decisions[order[1]]
 			first := b.begin(t, pgx.TxOptions{})
@@ -232,10 +232,10 @@ func TestReleaseAndCancelHaveOneWinner(t *testing.T) {
 // If the first rolls back, nothing was decided, and the second one's turn it is.
 func TestSecondDecisionWinsWhenTheFirstRollsBack(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for _, order := range [][2]string{{"release", "cancel"}, {"cancel", "release"}} {
 		t.Run(order[0]+" first, "+order[1]+" second", func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
+			b := db.anotherActive(t)
 			b.stage(t, b.Pool, b.hold, "a", "b")
 			first := b.begin(t, pgx.TxOptions{})
 			if _, err := decisions[order[0]].decide(t, first, b.hold); err != nil {
@@ -268,10 +268,10 @@ func TestSecondDecisionWinsWhenTheFirstRollsBack(t *testing.T) {
 // and no event is in the log twice.
 func TestTwoEqualDecisionsAtOnceChangeOnce(t *testing.T) {
 	t.Parallel()
+	db := setup(t)
 	for name, d := range decisions {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setupActive(t)
+			b := db.anotherActive(t)
 			b.stage(t, b.Pool, b.hold, "a", "b")
 			first := b.begin(t, pgx.TxOptions{})
 			one, err := d.decide(t, first, b.hold)
@@ -303,99 +303,4 @@ func TestTwoEqualDecisionsAtOnceChangeOnce(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Two cancels of a generation that nobody knows: the second waits for the tombstone.
-func TestTwoCancelsOfAnUnknownGenerationAtOnce(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	first := b.begin(t, pgx.TxOptions{})
-	one, err := hold.Cancel(t.Context(), first, b.hold, "one")
-	if err != nil {
-		t.Fatalf("first cancel: %v", err)
-	}
-	var two hold.Answer
-	second := b.start(t, pgx.TxOptions{}, func(tx pgx.Tx) (err error) {
-		two, err = hold.Cancel(t.Context(), tx, b.hold, "two")
-		return err
-	})
-	waitBlocked(t, b.Pool, second.pid)
-	if err := first.Commit(t.Context()); err != nil {
-		t.Fatalf("commit: %v", err)
-	}
-	if err := second.wait(t); err != nil {
-		t.Fatalf("second cancel: %v", err)
-	}
-	if !one.Changed || two.Changed || two.State != hold.Cancelled {
-		t.Errorf("answers %+v and %+v", one, two)
-	}
-}
-
-// A cancel and a register of a generation that nobody knows: it ends cancelled, whoever
-// is first, and the register says so.
-func TestRegisterAndCancelAtOnceEndCancelled(t *testing.T) {
-	t.Parallel()
-	t.Run("register first", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t)
-		first := b.begin(t, pgx.TxOptions{})
-		if _, err := hold.Register(t.Context(), first, b.hold, "test"); err != nil {
-			t.Fatalf("register: %v", err)
-		}
-		second := b.start(t, pgx.TxOptions{}, func(tx pgx.Tx) error {
-			_, err := hold.Cancel(t.Context(), tx, b.hold, "test")
-			return err
-		})
-		waitBlocked(t, b.Pool, second.pid)
-		if err := first.Commit(t.Context()); err != nil {
-			t.Fatalf("commit: %v", err)
-		}
-		if err := second.wait(t); err != nil {
-			t.Fatalf("cancel: %v", err)
-		}
-		wantSQLState(t, stage(t.Context(), b.Pool, b.hold, "late"), "HF011")
-	})
-	t.Run("cancel first", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t)
-		first := b.begin(t, pgx.TxOptions{})
-		if _, err := hold.Cancel(t.Context(), first, b.hold, "test"); err != nil {
-			t.Fatalf("cancel: %v", err)
-		}
-		var got hold.Answer
-		second := b.start(t, pgx.TxOptions{}, func(tx pgx.Tx) (err error) {
-			got, err = hold.Register(t.Context(), tx, b.hold, "test")
-			return err
-		})
-		waitBlocked(t, b.Pool, second.pid)
-		if err := first.Commit(t.Context()); err != nil {
-			t.Fatalf("commit: %v", err)
-		}
-		if err := second.wait(t); err != nil {
-			t.Fatalf("register: %v", err)
-		}
-		if diff := cmp.Diff(hold.Answer{State: hold.Cancelled, MaxGeneration: 1}, got); diff != "" {
-			t.Errorf("answer of register (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// The higher of two generations stays. The lower one is refused if it comes second, and
-// can only be cancelled if it came first.
-func TestTwoGenerationsRegisteredAtOnce(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	first := b.begin(t, pgx.TxOptions{})
-	if _, err := hold.Register(t.Context(), first, b.generation(2), "test"); err != nil {
-		t.Fatalf("register: %v", err)
-	}
-	second := b.start(t, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := hold.Register(t.Context(), tx, b.generation(1), "test")
-		return err
-	})
-	waitBlocked(t, b.Pool, second.pid)
-	if err := first.Commit(t.Context()); err != nil {
-		t.Fatalf("commit: %v", err)
-	}
-	wantRefused(t, second.wait(t), outbox.ErrGenerationSuperseded, b.generation(1), "superseded")
 }

@@ -48,3 +48,35 @@ func wantSQLState(t testing.TB, err error, code string) {
 		t.Fatalf("error is %v, want SQLSTATE %s", err, code)
 	}
 }
+
+// refusalCodes are the codes that the database gives for a refusal, by its state.
+var refusalCodes = map[string]string{
+	"": "", outbox.StateUnknown: "HF010", outbox.StateCancelled: "HF011",
+	outbox.StateReleased: "HF012", outbox.StateSuperseded: "HF013",
+}
+
+// refusalCode returns the code of a refusal, "" without an error, and the text of an
+// error that is something else.
+func refusalCode(err error) string {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// refusalState returns the state of a refusal, "" without an error, and the text of an
+// error that is something else.
+func refusalState(err error) string {
+	var refused *outbox.HoldRefusedError
+	if errors.As(err, &refused) {
+		return refused.State
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}

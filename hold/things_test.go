@@ -10,7 +10,7 @@ import (
 
 func (b *testBundle) createThings(t testing.TB) {
 	t.Helper()
-	if _, err := b.Pool.Exec(t.Context(), `CREATE TABLE thing (name text PRIMARY KEY)`); err != nil {
+	if _, err := b.Pool.Exec(t.Context(), `CREATE TABLE thing (operation uuid, name text)`); err != nil {
 		t.Fatalf("create things: %v", err)
 	}
 }
@@ -21,12 +21,12 @@ func (b *testBundle) makeThing(t testing.TB, name string) func(pgx.Tx) error {
 		if err := stage(t.Context(), tx, b.hold, name); err != nil {
 			return err
 		}
-		_, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES ($1)`, name)
+		_, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES ($1, $2)`, b.hold.Operation, name)
 		return err
 	}
 }
 
 func (b *testBundle) things(t testing.TB) []string {
 	t.Helper()
-	return column[string](t, b.Pool, `SELECT name FROM thing ORDER BY name`)
+	return column[string](t, b.Pool, `SELECT name FROM thing WHERE operation = $1 ORDER BY name`, b.hold.Operation)
 }

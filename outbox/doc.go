@@ -35,7 +35,9 @@
 //
 // It never begins, commits or rolls back, never retries, never talks to a broker, starts
 // no goroutine and keeps no state. It holds nothing that a transaction pooler could break:
-// all modes of pgx work, those without prepared statements included.
+// all modes of pgx work, those without prepared statements included. No setting of the
+// session changes what is stored, except array_nulls, which must be on, as it is since
+// Postgres 8.2.
 //
 // It does not look for duplicates. The log has no unique index on ids, so that a
 // producer's deterministic ids cannot abort its transaction: an id that is staged twice is

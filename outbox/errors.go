@@ -144,12 +144,18 @@ func (e *hinted) Unwrap() error { return e.err }
 // Hint returns what a person can do about an error of this module: the first hint in its
 // tree, or "" when there is none.
 func Hint(err error) string {
-	var h interface {
-		error
-		Hint() string
-	}
-	if errors.As(err, &h) {
+	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
 		return h.Hint()
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return Hint(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, child := range e.Unwrap() {
+			if hint := Hint(child); hint != "" {
+				return hint
+			}
+		}
 	}
 	return ""
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
 )
@@ -119,9 +121,10 @@ func (c Config) validate() error {
 		}
 	}
 	check(c.Stream != "" && !strings.ContainsAny(c.Stream, " \t\r\n.*>/\\"), "stream %q: must be the name of a JetStream stream", c.Stream)
-	check(len(c.Group) >= 1 && len(c.Group) <= 64, "group %q: must be 1 to 64 bytes", c.Group)
-	check(len(c.Owner) >= 1 && len(c.Owner) <= 128, "owner %q: must be 1 to 128 bytes", c.Owner)
-	check(len(c.Version) <= 64, "version: must be 64 bytes at most")
+	check(schemaName.MatchString(c.Schema) && !strings.HasPrefix(c.Schema, "pg_"), "schema %q: must be a plain lower-case identifier", c.Schema)
+	check(len(c.Group) >= 1 && len(c.Group) <= 64 && storable(c.Group), "group %q: must be 1 to 64 bytes of UTF-8 text", c.Group)
+	check(len(c.Owner) >= 1 && len(c.Owner) <= 128 && storable(c.Owner), "owner %q: must be 1 to 128 bytes of UTF-8 text", c.Owner)
+	check(len(c.Version) <= 64 && storable(c.Version), "version %q: must be 64 bytes of UTF-8 text at most", c.Version)
 	check(c.BatchSize >= 1 && c.BatchSize <= 10_000, "batch size %d: must be 1 to 10000", c.BatchSize)
 	check(c.BatchBytes >= 1<<20, "batch bytes %d: must be 1 MiB at least", c.BatchBytes)
 	check(c.Workers >= 1 && c.Workers <= 256, "workers %d: must be 1 to 256", c.Workers)
@@ -131,11 +134,18 @@ func (c Config) validate() error {
 	check(c.AckTimeout >= 100*time.Millisecond, "ack timeout %s: must be 100ms at least", c.AckTimeout)
 	check(c.RetryMin >= time.Millisecond && c.RetryMin <= c.RetryMax, "retry min %s: must be 1ms to retry max (%s)", c.RetryMin, c.RetryMax)
 	check(c.StopTimeout > 0, "stop timeout %s: must be positive", c.StopTimeout)
+	check(c.UnreadyAfter > 0, "unready after %s: must be positive", c.UnreadyAfter)
 	if len(e.Problems) > 0 {
 		return &e
 	}
 	return nil
 }
+
+// schemaName is what may stand unquoted in a statement.
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,49}$`)
+
+// storable reports whether the database takes s as a text.
+func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // encoder builds the wire encoder that the settings describe.
 func (c Config) encoder() (*wire.Encoder, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -24,16 +23,16 @@ type database struct {
 const statementTimeout = time.Minute
 
 // with runs sql after the settings of prefix, in one round trip and one implicit
-// transaction, and hands the rows to each. The settings end with the statement.
-func (d *database) with(ctx context.Context, prefix, sql string, args []any, each func(pgx.Rows) error) error {
+// transaction, and hands the rows to each. The settings end with the statement. It returns
+// the incarnation of the server that ran them.
+func (d *database) with(ctx context.Context, prefix, sql string, args []any, each func(pgx.Rows) error) (incarnation string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
 	var b pgx.Batch
 	b.Queue(prefix)
 	b.Queue(sql, args...)
 	results := d.pool.SendBatch(ctx, &b)
-	_, err := results.Exec()
-	if err == nil {
+	if incarnation, err = firstColumn(results.Query()); err == nil {
 		var rows pgx.Rows
 		if rows, err = results.Query(); err == nil {
 			err = collect(rows, each)
@@ -42,7 +41,16 @@ func (d *database) with(ctx context.Context, prefix, sql string, args []any, eac
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}
-	return d.checked(err)
+	return incarnation, d.checked(err)
+}
+
+func firstColumn(rows pgx.Rows, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (string, error) {
+		return string(row.RawValues()[0]), nil
+	})
 }
 
 // errEnough ends the reading of rows early, without an error.
@@ -71,26 +79,32 @@ func (d *database) checked(err error) error {
 	return err
 }
 
-func (d *database) scout(ctx context.Context, lanes []int16, drained []string) (snapshot string, hits []int16, err error) {
-	err = d.with(ctx, d.sql.session, d.sql.scout, []any{lanes, drained}, func(rows pgx.Rows) error {
-		return rows.Scan(&snapshot, &hits)
+// scouted is the answer to a look at idle lanes.
+type scouted struct {
+	incarnation, snapshot string
+	hits                  []int16 // lanes that have candidates in the snapshot
+}
+
+func (d *database) scout(ctx context.Context, lanes []int16, drained []string) (s scouted, err error) {
+	s.incarnation, err = d.with(ctx, d.sql.session, d.sql.scout, []any{lanes, drained}, func(rows pgx.Rows) error {
+		return rows.Scan(&s.snapshot, &s.hits)
 	})
 	if err != nil {
-		return "", nil, fmt.Errorf("look for events: %w", err)
+		return scouted{}, fmt.Errorf("look for events: %w", err)
 	}
-	return snapshot, hits, nil
+	return s, nil
 }
 
 // renewal is what renew tells the database of the lanes of this pod: parallel slices.
 type renewal struct {
-	lanes           []int16
-	tokens          []uuid.UUID
-	stored, drained []string
+	lanes                        []int16
+	tokens                       []string
+	stored, drained, incarnation []string
 }
 
 func (d *database) renew(ctx context.Context, cfg Config, m renewal) (kept []int16, pods, lanes int, err error) {
 	err = d.pool.QueryRow(ctx, d.sql.renew, cfg.Group, cfg.Owner, cfg.Version, cfg.Lease,
-		m.lanes, m.tokens, m.stored, m.drained).Scan(&kept, &pods, &lanes)
+		m.lanes, m.tokens, m.stored, m.drained, m.incarnation).Scan(&kept, &pods, &lanes)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("renew leases: %w", d.checked(err))
 	}
@@ -107,11 +121,13 @@ func (d *database) free(ctx context.Context, group string) (free bool, err error
 // claimed is a lane as a claim found it.
 type claimed struct {
 	lane      int16
-	token     uuid.UUID
+	token     string
 	cur       cursor
 	streamSeq int64
 	// previous is who left the lane without handing it back; "" after a clean hand-back.
 	previous string
+	// incarnation is that of the server that answered.
+	incarnation string
 }
 
 func (d *database) claim(ctx context.Context, cfg Config, limit int) ([]claimed, error) {
@@ -123,7 +139,7 @@ func (d *database) claim(ctx context.Context, cfg Config, limit int) ([]claimed,
 		var c claimed
 		var target *string
 		var pos *int64
-		err := row.Scan(&c.lane, &c.token, &c.cur.drained, &target, &pos, &c.streamSeq, &c.previous)
+		err := row.Scan(&c.lane, &c.token, &c.cur.drained, &target, &pos, &c.streamSeq, &c.previous, &c.incarnation)
 		if target != nil && pos != nil {
 			c.cur.target, c.cur.pos = *target, *pos
 		}
@@ -135,8 +151,13 @@ func (d *database) claim(ctx context.Context, cfg Config, limit int) ([]claimed,
 	return got, nil
 }
 
-func (d *database) handBack(ctx context.Context, group string, lanes []int16, tokens []uuid.UUID) error {
+func (d *database) handBack(ctx context.Context, group string, lanes []int16, tokens []string) error {
 	_, err := d.pool.Exec(ctx, d.sql.handBack, group, lanes, tokens)
+	return d.checked(err)
+}
+
+func (d *database) abandon(ctx context.Context, group string, lanes []int16, tokens []string) error {
+	_, err := d.pool.Exec(ctx, d.sql.abandon, group, lanes, tokens)
 	return d.checked(err)
 }
 

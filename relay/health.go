@@ -16,97 +16,106 @@ type health struct {
 	unready time.Duration
 
 	mu       sync.Mutex
-	started  bool
 	database outage
 	broker   outage
-	// failing are the lanes whose last attempt failed, and probeLane for the probe. The broker's
-	// outage is over when it is empty.
-	failing map[int16]bool
 }
 
 // outage is a time during which something cannot be used. The zero value is none.
 type outage struct {
-	since  time.Time
-	logged time.Time
-	err    error
-	hint   string
+	// proven says that it could be used once.
+	proven bool
+	// failing are those whose last attempt failed, lanes or one of the constants
+	// below. The outage is over when there is none: that one of them succeeds says
+	// nothing of the others.
+	failing map[int16]bool
+	since   time.Time
+	logged  time.Time // when the last line was logged, of this outage or an earlier one
+	told    bool      // this outage was logged, so its end is worth a line as well
+	err     error
+	hint    string
 }
 
-// logPeriod is how often an outage that goes on is logged.
+// logPeriod is how often an outage that goes on, or comes and goes, is logged.
 const logPeriod = time.Minute
 
-// probeLane stands for the probe of the stream among the failing lanes.
-const probeLane int16 = -1
+// Who, besides the lanes, uses the database or the broker.
+const (
+	fromProbe   int16 = -1
+	fromScout   int16 = -2
+	fromSteward int16 = -3
+)
 
 func newHealth(log *slog.Logger, unready time.Duration) *health {
-	return &health{log: log, unready: unready, failing: map[int16]bool{}}
+	return &health{log: log, unready: unready, database: outage{failing: map[int16]bool{}}, broker: outage{failing: map[int16]bool{}}}
 }
 
-func (h *health) databaseOK() {
+func (h *health) databaseOK(from int16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.started = true
-	h.over(&h.database, "database is back")
+	h.database.proven = true
+	h.ok(&h.database, from, "database is back")
 }
 
-func (h *health) databaseFailed(err error) {
+func (h *health) databaseFailed(from int16, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failed(&h.database, "waiting for the database", err, databaseHint(err))
+	h.failed(&h.database, from, "waiting for the database", err, databaseHint(err))
 }
 
-func (h *health) brokerOK(lane int16) {
+func (h *health) brokerOK(from int16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.failing, lane)
-	if len(h.failing) == 0 {
-		h.over(&h.broker, "broker is back")
-	}
+	h.broker.proven = true
+	h.ok(&h.broker, from, "broker is back")
 }
 
-// laneGone forgets what a lane said: it is not this pod's any more.
-func (h *health) laneGone(lane int16) { h.brokerOK(lane) }
-
-func (h *health) brokerFailed(lane int16, f failure) {
+func (h *health) brokerFailed(from int16, f failure) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failing[lane] = true
 	attrs := []any{"class", f.class}
-	if lane >= 0 {
-		attrs = append(attrs, "lane", lane)
+	if from >= 0 {
+		attrs = append(attrs, "lane", from)
 	}
 	if f.event != nil {
 		attrs = append(attrs, "event_id", f.event.ID, "type", f.event.Type)
 	}
-	message := "waiting for the broker: nothing is lost, attempts are not counted"
-	if f.class == Refused {
-		message = "the broker refused an event: its lane waits, nothing is lost"
-	}
-	h.failed(&h.broker, message, f.err, hint(f.err), attrs...)
+	h.failed(&h.broker, from, "waiting for the broker: nothing is lost, attempts are not counted", f.err, hint(f.err), attrs...)
 }
 
-func (h *health) failed(o *outage, message string, err error, hint string, attrs ...any) {
+// gone forgets what a lane, or the scout when it has nothing to look for, said. It proves nothing.
+func (h *health) gone(from int16) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ok(&h.database, from, "database is back")
+	h.ok(&h.broker, from, "broker is back")
+}
+
+func (h *health) failed(o *outage, from int16, message string, err error, hint string, attrs ...any) {
 	now := time.Now()
 	if o.since.IsZero() {
 		o.since = now
 	}
+	o.failing[from] = true
 	o.err, o.hint = err, hint
 	if now.Sub(o.logged) >= logPeriod {
-		o.logged = now
+		o.logged, o.told = now, true
 		attrs = append(attrs, "since", o.since.UTC().Format(time.RFC3339), "error", err, "hint", hint)
 		h.log.Warn(message, attrs...)
 	}
 }
 
-func (h *health) over(o *outage, message string) {
-	if !o.since.IsZero() {
+func (h *health) ok(o *outage, from int16, message string) {
+	delete(o.failing, from)
+	if len(o.failing) > 0 || o.since.IsZero() {
+		return
+	}
+	if o.told {
 		h.log.Info(message, "after", time.Since(o.since).Round(time.Millisecond))
 	}
-	// logged stays, so that an outage that comes and goes is one line a period as well.
-	*o = outage{logged: o.logged}
+	o.since, o.told, o.err, o.hint = time.Time{}, false, nil, ""
 }
 
 // NotReadyError says what keeps a relay from its work.
@@ -137,9 +146,9 @@ func (h *health) ready() error {
 		if !o.since.IsZero() && time.Since(o.since) > h.unready {
 			return &NotReadyError{What: o.what, Since: o.since, Err: o.err, Hint: o.hint}
 		}
-	}
-	if !h.started {
-		return &NotReadyError{What: "start", Err: h.database.err, Since: h.database.since, Hint: h.database.hint}
+		if !o.proven {
+			return &NotReadyError{What: "start", Since: o.since, Err: o.err, Hint: o.hint}
+		}
 	}
 	return nil
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // lane is a lane that this pod owns.
 type lane struct {
 	number int16
-	token  uuid.UUID // of this claim
+	token  string // of this claim, a UUID; as text it passes in every query mode of pgx
+	// incarnation is that of the server when the lane was claimed. Snapshots of another
+	// one say nothing about this cursor, nor it about them.
+	incarnation string
 
 	// ctx ends when the lane is lost, handed back or cut.
 	ctx    context.Context
@@ -39,8 +40,13 @@ type lane struct {
 	limit int
 }
 
-// errLaneLost is the cause of the end of a lane whose lease is gone.
-var errLaneLost = errors.New("lane lost: its lease ended or another pod has it")
+var (
+	// errLaneLost is the cause of the end of a lane whose lease is gone.
+	errLaneLost = errors.New("its lease ended or another pod has it")
+	// errServerChanged is the cause of the end of a lane whose cursor in memory is worth
+	// nothing any more: the server crashed and recovered, or another one took over.
+	errServerChanged = errors.New("the database server restarted or another one took over")
+)
 
 // drain publishes what a lane has until it has nothing more or the relay stops. It owns
 // the lane's cursor while it runs.
@@ -53,7 +59,7 @@ func (r *Relay) drain(soft context.Context, l *lane) {
 			if l.ctx.Err() != nil || soft.Err() != nil {
 				break
 			}
-			r.health.databaseFailed(err)
+			r.health.databaseFailed(l.number, err)
 			if !pause.wait(l.ctx, soft.Done()) {
 				break
 			}
@@ -66,7 +72,11 @@ func (r *Relay) drain(soft context.Context, l *lane) {
 	}
 	r.mu.Lock()
 	l.busy = false
+	gone := r.lanes[l.number] != l
 	r.mu.Unlock()
+	if gone {
+		r.health.gone(l.number) // what it said after it was lost
+	}
 	r.wake()
 }
 
@@ -83,11 +93,16 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 		return false, nil
 	}
 	b, err := r.read(l.ctx, l)
+	if errors.Is(err, errServerChanged) {
+		r.releaseWorker()
+		r.forget(l)
+		return false, nil
+	}
 	if err != nil {
 		r.releaseWorker()
 		return false, err
 	}
-	r.health.databaseOK()
+	r.health.databaseOK(l.number)
 	if b == nil {
 		r.releaseWorker()
 		return false, nil
@@ -106,6 +121,9 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 // publish repeats attempts until every event of the batch is stored. It returns false, without
 // a worker slot, when the lane or the relay ended first. While it pauses it holds no slot.
 func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
+	if len(b.events) == 0 {
+		return true // the end of a backlog: there is only a cursor to move
+	}
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	for {
 		before := b.stored()
@@ -116,7 +134,7 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 			return true
 		}
 		r.releaseWorker()
-		if fail.class != Refused {
+		if fail.class != Refused || b.stored() > 0 {
 			r.setUnclean(l, true)
 		}
 		if l.ctx.Err() != nil {
@@ -141,7 +159,8 @@ func (r *Relay) settleUntilKnown(l *lane, b *batch) error {
 		start := time.Now()
 		owned, err := r.settle(l.ctx, l, b)
 		if err == nil && !owned {
-			r.lose(l)
+			r.lose(errLaneLost, l)
+			r.abandon(l) // it is ours still when the server changed
 			return nil
 		}
 		if err == nil {
@@ -151,9 +170,10 @@ func (r *Relay) settleUntilKnown(l *lane, b *batch) error {
 			l.stored = b.after.drained
 			l.unclean = false
 			r.mu.Unlock()
+			r.health.databaseOK(l.number)
 			return nil
 		}
-		r.health.databaseFailed(err)
+		r.health.databaseFailed(l.number, err)
 		if !pause.wait(l.ctx, nil) {
 			r.setUnclean(l, true)
 			return err
@@ -161,19 +181,40 @@ func (r *Relay) settleUntilKnown(l *lane, b *batch) error {
 	}
 }
 
-// lose forgets a lane that is not this pod's any more.
-func (r *Relay) lose(l *lane) {
-	r.mu.Lock()
-	mine := r.lanes[l.number] == l
-	if mine {
-		delete(r.lanes, l.number)
+// lose drops lanes that are not this pod's any more, and all that is known of them.
+func (r *Relay) lose(cause error, lanes ...*lane) {
+	lost := 0
+	for _, l := range lanes {
+		r.mu.Lock()
+		if r.lanes[l.number] == l {
+			delete(r.lanes, l.number)
+			lost++
+		}
+		r.mu.Unlock()
+		l.cancel(cause)
+		r.health.gone(l.number)
 	}
-	r.mu.Unlock()
-	l.cancel(errLaneLost)
-	r.health.laneGone(l.number)
-	if mine {
-		r.metrics.lost(l.ctx)
-		r.log.Warn("lane lost", "lane", l.number)
+	if lost > 0 {
+		r.metrics.lost(context.Background(), lost)
+		r.log.Warn("lanes lost", "lanes", lost, "error", cause)
+	}
+}
+
+// forget drops lanes whose cursor in memory is older than the server, and lets them be
+// claimed again with the cursor that is stored.
+func (r *Relay) forget(lanes ...*lane) {
+	r.lose(errServerChanged, lanes...)
+	r.abandon(lanes...)
+}
+
+// abandon ends the leases of lanes that were dropped, as far as they are this pod's still.
+func (r *Relay) abandon(lanes ...*lane) {
+	// Detached: the contexts of the lanes have ended.
+	ctx, cancel := context.WithTimeout(context.Background(), r.cfg.Lease/2)
+	defer cancel()
+	numbers, tokens := claimsOf(lanes)
+	if err := r.db.abandon(ctx, r.cfg.Group, numbers, tokens); err != nil {
+		r.log.Warn("abandon lanes: their leases will end by themselves", "lanes", len(lanes), "error", err)
 	}
 }
 

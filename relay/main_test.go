@@ -1,9 +1,15 @@
 package relay_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
-func TestMain(m *testing.M) { outboxtest.Main(m) }
+func TestMain(m *testing.M) {
+	if settings := os.Getenv(childEnv); settings != "" {
+		os.Exit(runChild(settings))
+	}
+	outboxtest.Main(m)
+}

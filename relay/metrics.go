@@ -61,6 +61,6 @@ func (m *metrics) owned(ctx context.Context, lanes int) {
 	m.lanes.Record(ctx, int64(lanes), metric.WithAttributes(m.group))
 }
 
-func (m *metrics) lost(ctx context.Context) {
-	m.lanesLost.Add(ctx, 1, metric.WithAttributes(m.group))
+func (m *metrics) lost(ctx context.Context, lanes int) {
+	m.lanesLost.Add(ctx, int64(lanes), metric.WithAttributes(m.group))
 }

@@ -29,8 +29,8 @@ func (r *Relay) probeOnce(soft context.Context) {
 	switch {
 	case soft.Err() != nil:
 	case err != nil:
-		r.health.brokerFailed(probeLane, failure{class: Unavailable, err: fmt.Errorf("stream %s: %w", r.cfg.Stream, err)})
+		r.health.brokerFailed(fromProbe, failure{class: Unavailable, err: fmt.Errorf("stream %s: %w", r.cfg.Stream, err)})
 	default:
-		r.health.brokerOK(probeLane)
+		r.health.brokerOK(fromProbe)
 	}
 }

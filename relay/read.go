@@ -25,15 +25,25 @@ func (r *Relay) read(ctx context.Context, l *lane) (*batch, error) {
 	return r.readPage(ctx, l, cur, share)
 }
 
+// rows runs a read for a lane. What another incarnation of the server answers is not to be
+// used with the lane's cursor.
+func (r *Relay) rows(ctx context.Context, l *lane, sql string, args []any, each func(pgx.Rows) error) error {
+	incarnation, err := r.db.with(ctx, r.db.sql.session, sql, args, each)
+	if err == nil && incarnation != l.incarnation {
+		return errServerChanged
+	}
+	return err
+}
+
 // readNew reads the candidates of a lane if they fit into one batch; all says that they did.
 func (r *Relay) readNew(ctx context.Context, l *lane, share int) (b *batch, all bool, err error) {
 	c := collector{limit: l.limit + 1, bytes: share}
-	err = r.db.with(ctx, r.db.sql.session, r.db.sql.read, []any{l.number, l.cur.drained, c.limit}, c.row)
+	err = r.rows(ctx, l, r.db.sql.read, []any{l.number, l.cur.drained, c.limit}, c.row)
+	l.shrink(&c) // also when the rows that did not fit took too long to come
 	if err != nil {
 		return nil, false, fmt.Errorf("read lane %d: %w", l.number, err)
 	}
 	if c.cut || len(c.events) > l.limit {
-		l.shrink(&c)
 		return nil, false, nil
 	}
 	l.grow(r.cfg.BatchSize)
@@ -49,7 +59,7 @@ func (r *Relay) readNew(ctx context.Context, l *lane, share int) (b *batch, all 
 func (r *Relay) beginPaging(ctx context.Context, l *lane) (cursor, error) {
 	var target string
 	var first *int64
-	err := r.db.with(ctx, r.db.sql.session, r.db.sql.backlog, []any{l.number, l.cur.drained}, func(rows pgx.Rows) error {
+	err := r.rows(ctx, l, r.db.sql.backlog, []any{l.number, l.cur.drained}, func(rows pgx.Rows) error {
 		return rows.Scan(&target, &first)
 	})
 	if err != nil {
@@ -66,7 +76,8 @@ func (r *Relay) beginPaging(ctx context.Context, l *lane) (cursor, error) {
 // be empty: its settle moves the cursor all the same.
 func (r *Relay) readPage(ctx context.Context, l *lane, cur cursor, share int) (*batch, error) {
 	c := collector{limit: l.limit, bytes: share}
-	err := r.db.with(ctx, r.db.sql.session, r.db.sql.page, []any{l.number, cur.drained, cur.target, cur.pos, c.limit}, c.row)
+	err := r.rows(ctx, l, r.db.sql.page, []any{l.number, cur.drained, cur.target, cur.pos, c.limit}, c.row)
+	l.shrink(&c)
 	if err != nil {
 		return nil, fmt.Errorf("read lane %d after %d: %w", l.number, cur.pos, err)
 	}
@@ -75,9 +86,7 @@ func (r *Relay) readPage(ctx context.Context, l *lane, cur cursor, share int) (*
 		b.more = true
 		b.after = cursor{drained: cur.drained, target: cur.target, pos: c.events[len(c.events)-1].seq}
 	}
-	if c.cut {
-		l.shrink(&c)
-	} else {
+	if !c.cut {
 		l.grow(r.cfg.BatchSize)
 	}
 	b.link()

@@ -134,13 +134,13 @@ func (r *Relay) start(ctx context.Context) error {
 	for {
 		err := r.check(ctx)
 		if err == nil {
-			r.health.databaseOK()
+			r.health.databaseOK(fromSteward)
 			return nil
 		}
 		if permanent(err) || ctx.Err() != nil {
 			return err
 		}
-		r.health.databaseFailed(err)
+		r.health.databaseFailed(fromSteward, err)
 		if !pause.wait(ctx, nil) {
 			return ctx.Err()
 		}
@@ -167,14 +167,26 @@ func (r *Relay) stop(hard context.Context, cut context.CancelCauseFunc) {
 		r.draining.Wait()
 		close(finished)
 	}()
-	timer := time.NewTimer(r.cfg.StopTimeout)
-	defer timer.Stop()
-	select {
-	case <-finished:
-	case <-timer.C:
-		r.log.Warn("stop timeout: cutting batches in flight", "timeout", r.cfg.StopTimeout)
-		cut(errStopping)
-		<-finished
+	waiting, done := context.WithTimeout(hard, r.cfg.StopTimeout)
+	defer done()
+	renew := time.NewTicker(r.cfg.Lease / 3)
+	defer renew.Stop()
+	for drained := false; !drained; {
+		select {
+		case <-finished:
+			drained = true
+		case <-renew.C:
+			// The steward is gone, and what is in flight may take longer than a lease.
+			if _, err := r.renew(waiting); err != nil {
+				r.health.databaseFailed(fromSteward, err)
+			}
+			r.dropExpired()
+		case <-waiting.Done():
+			r.log.Warn("stop timeout: cutting batches in flight", "timeout", r.cfg.StopTimeout)
+			cut(errStopping)
+			<-finished
+			drained = true
+		}
 	}
 	// Detached from every context of the run: it must be tried even after a cut.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(hard), r.cfg.Lease/2)

@@ -25,16 +25,14 @@ func (r *Relay) scout(soft context.Context) error {
 		case soft.Err() != nil:
 			return nil
 		case err != nil:
-			r.health.databaseFailed(err)
+			r.health.databaseFailed(fromScout, err)
 			timer.Reset(retry.step())
 		case found > 0:
 			retry.reset()
-			r.health.databaseOK()
 			pause = r.cfg.PollMin
 			timer.Reset(pause)
 		default:
 			retry.reset()
-			r.health.databaseOK()
 			pause = min(pause+pause/2, r.cfg.PollMax)
 			timer.Reset(pause)
 		}
@@ -46,6 +44,7 @@ func (r *Relay) scout(soft context.Context) error {
 func (r *Relay) look(soft context.Context) (int, error) {
 	idle := r.idleLanes()
 	if len(idle) == 0 {
+		r.health.gone(fromScout) // nobody was asked
 		return 0, nil
 	}
 	numbers := make([]int16, len(idle))
@@ -55,15 +54,26 @@ func (r *Relay) look(soft context.Context) (int, error) {
 		numbers[i], drained[i] = l.number, l.cur.drained
 	}
 	r.mu.Unlock()
-	snapshot, hits, err := r.db.scout(soft, numbers, drained)
+	found, err := r.db.scout(soft, numbers, drained)
 	if err != nil {
 		return 0, err
 	}
-	wanted := make(map[int16]bool, len(hits))
-	for _, n := range hits {
+	r.health.databaseOK(fromScout)
+	started, foreign := r.startLanes(soft, idle, found)
+	if len(foreign) > 0 {
+		r.forget(foreign...)
+	}
+	return started, nil
+}
+
+// startLanes starts draining the lanes that have candidates and moves the cursors of the
+// others. It returns how many it started, and the lanes that another incarnation of the
+// server was claimed from.
+func (r *Relay) startLanes(soft context.Context, idle []*lane, found scouted) (started int, foreign []*lane) {
+	wanted := make(map[int16]bool, len(found.hits))
+	for _, n := range found.hits {
 		wanted[n] = true
 	}
-	started := 0
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range idle {
@@ -71,8 +81,12 @@ func (r *Relay) look(soft context.Context) (int, error) {
 		if r.lanes[l.number] != l || l.leaving || l.ctx.Err() != nil {
 			continue
 		}
+		if l.incarnation != found.incarnation {
+			foreign = append(foreign, l)
+			continue
+		}
 		if !wanted[l.number] && l.cur.target == "" {
-			l.cur.drained = snapshot
+			l.cur.drained = found.snapshot
 			continue
 		}
 		l.busy = true
@@ -80,7 +94,7 @@ func (r *Relay) look(soft context.Context) (int, error) {
 		started++
 		go r.drain(soft, l)
 	}
-	return started, nil
+	return started, foreign
 }
 
 func (r *Relay) idleLanes() []*lane {

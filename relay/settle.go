@@ -21,9 +21,9 @@ func (r *Relay) settle(ctx context.Context, l *lane, b *batch) (owned bool, err 
 		seqFirst, seqLast = b.events[0].seq, b.events[n-1].seq
 	}
 	var settled int
-	err = r.db.with(ctx, r.db.sql.sessionSettle, r.db.sql.settle, []any{
+	_, err = r.db.with(ctx, r.db.sql.sessionSettle, r.db.sql.settle, []any{
 		r.cfg.Group, l.number, l.token, b.after.drained, target, pos, int64(streamLast),
-		len(b.events), seqFirst, seqLast, r.cfg.Stream, int64(streamFirst), int64(streamLast),
+		len(b.events), seqFirst, seqLast, r.cfg.Stream, int64(streamFirst), int64(streamLast), l.incarnation,
 	}, func(rows pgx.Rows) error { return rows.Scan(&settled) })
 	if err != nil {
 		return false, fmt.Errorf("settle lane %d: %w", l.number, err)

@@ -46,6 +46,7 @@ func newSetup(t *testing.T) *setup {
 // pod is a relay that runs in this process.
 type pod struct {
 	*relay.Relay
+	name   string // of its database connections
 	t      *testing.T
 	logs   *logBuffer
 	stop   context.CancelFunc
@@ -64,11 +65,8 @@ func (s *setup) start(change ...func(*relay.Config)) *pod {
 func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Config)) *pod {
 	s.t.Helper()
 	p := &pod{t: s.t, logs: &logBuffer{}, ended: make(chan struct{})}
-	cfg := relay.Config{
-		Stream: streamName, Lease: 2 * time.Second, PollMax: 10 * time.Millisecond, AckTimeout: 2 * time.Second,
-		RetryMin: 10 * time.Millisecond, RetryMax: 200 * time.Millisecond, StopTimeout: 5 * time.Second, Workers: 4,
-		Logger: slog.New(slog.NewTextHandler(p.logs, nil)),
-	}
+	cfg := quick()
+	cfg.Logger = slog.New(slog.NewTextHandler(p.logs, nil))
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -79,6 +77,7 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 	// The dead connect to nothing: see kill.
 	var dead atomic.Bool
 	name := fmt.Sprintf("pod-%d", podNumber.Add(1))
+	p.name = name
 	poolConfig.ConnConfig.RuntimeParams["application_name"] = name
 	poolConfig.BeforeConnect = func(context.Context, *pgx.ConnConfig) error {
 		if dead.Load() {
@@ -114,6 +113,14 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 	}()
 	s.t.Cleanup(func() { p.stopAndWait() })
 	return p
+}
+
+// quick is a configuration that does not keep a test waiting.
+func quick() relay.Config {
+	return relay.Config{
+		Stream: streamName, Lease: 2 * time.Second, PollMax: 10 * time.Millisecond, AckTimeout: 2 * time.Second,
+		RetryMin: 10 * time.Millisecond, RetryMax: 200 * time.Millisecond, StopTimeout: 5 * time.Second, Workers: 4,
+	}
 }
 
 // stopAndWait stops the relay as a signal would, and returns what Run returned.

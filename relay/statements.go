@@ -8,12 +8,19 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
+// incarnation is the SQL that names one life of the server: from its start, or from the
+// end of a crash recovery, to the next. A server that crashes, or a standby that takes
+// over, may hand out transaction ids again that a snapshot taken before calls finished:
+// those of transactions whose WAL was lost, such as aborted ones and settles. A cursor
+// that is stored shares the fate of that WAL; one in memory must not outlive it.
+const incarnation = "concat_ws('/', extract(epoch FROM pg_postmaster_start_time()), pg_last_wal_replay_lsn())"
+
 // statements are the SQL of this package with the database schema filled in.
 // They are immutable after newStatements and safe for concurrent use.
 type statements struct {
 	session, sessionSettle                string
 	scout, read, backlog, page, settle    string
-	claim, renew, free, handBack          string
+	claim, renew, free, handBack, abandon string
 	join, leave, forget                   string
 	statusLanes, statusHeld, statusRelays string
 }
@@ -24,12 +31,12 @@ func newStatements(schema string) statements {
 		if err != nil {
 			panic("relay: " + name + ".sql is not embedded") // a build without its files
 		}
-		return strings.ReplaceAll(string(text), "{{schema}}", schema)
+		return strings.NewReplacer("{{schema}}", schema, "{{incarnation}}", incarnation).Replace(string(text))
 	}
 	return statements{
 		session: sql("session"), sessionSettle: sql("session_settle"),
 		scout: sql("scout"), read: sql("read"), backlog: sql("backlog"), page: sql("page"), settle: sql("settle"),
-		claim: sql("claim"), renew: sql("renew"), free: sql("free"), handBack: sql("hand_back"),
+		claim: sql("claim"), renew: sql("renew"), free: sql("free"), handBack: sql("hand_back"), abandon: sql("abandon"),
 		join: sql("join"), leave: sql("leave"), forget: sql("forget"),
 		statusLanes: sql("status_lanes"), statusHeld: sql("status_held"), statusRelays: sql("status_relays"),
 	}

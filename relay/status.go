@@ -50,7 +50,7 @@ const countLimit = 100_000
 func ReadStatus(ctx context.Context, pool *pgxpool.Pool, schema, group string) (*Status, error) {
 	d := &database{pool: pool, sql: newStatements(schema)}
 	s := &Status{Group: group}
-	err := d.with(ctx, d.sql.session, d.sql.statusLanes, []any{group, countLimit}, func(rows pgx.Rows) error {
+	_, err := d.with(ctx, d.sql.session, d.sql.statusLanes, []any{group, countLimit}, func(rows pgx.Rows) error {
 		var l LaneStatus
 		var oldest float64
 		if err := rows.Scan(&l.Lane, &l.Owner, &l.Live, &l.Paging, &l.Backlog, &oldest, &l.StreamSeq); err != nil {
@@ -66,7 +66,7 @@ func ReadStatus(ctx context.Context, pool *pgxpool.Pool, schema, group string) (
 	if err != nil {
 		return nil, fmt.Errorf("read status of lanes: %w", err)
 	}
-	err = d.with(ctx, d.sql.session, d.sql.statusHeld, []any{10 * countLimit}, func(rows pgx.Rows) error {
+	_, err = d.with(ctx, d.sql.session, d.sql.statusHeld, []any{10 * countLimit}, func(rows pgx.Rows) error {
 		var oldest float64
 		if err := rows.Scan(&s.Held, &oldest); err != nil {
 			return err

@@ -3,8 +3,6 @@ package relay
 import (
 	"context"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // steward keeps the lanes: it renews leases, claims free lanes up to the fair share, hands back
@@ -14,25 +12,71 @@ func (r *Relay) steward(soft, hard context.Context) error {
 	tick := min(r.cfg.Lease/6, 500*time.Millisecond)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	var renewed time.Time
-	share := 0
+	var s share
 	for {
-		if time.Since(renewed) >= r.cfg.Lease/3 {
-			start := time.Now()
-			if s, err := r.renew(soft); err == nil {
-				share, renewed = s, start
-			} else if soft.Err() == nil {
-				r.health.databaseFailed(err)
-			}
+		switch err := r.tend(soft, hard, &s); {
+		case err == nil:
+			r.health.databaseOK(fromSteward)
+		case soft.Err() == nil:
+			r.health.databaseFailed(fromSteward, err)
 		}
 		r.dropExpired()
-		r.balance(soft, hard, share)
 		select {
 		case <-soft.Done():
 			return nil
 		case <-ticker.C:
 		}
 	}
+}
+
+// share is how many lanes this pod may own, as it was at the last renewal. It belongs to
+// the steward.
+type share struct {
+	lanes int
+	at    time.Time // when the renewal was sent
+}
+
+// tend does what is due now.
+func (r *Relay) tend(soft, hard context.Context, s *share) error {
+	if time.Since(s.at) >= r.cfg.Lease/3 {
+		if err := r.renewShare(soft, s); err != nil {
+			return err
+		}
+	}
+	free, err := r.findFree(soft)
+	if err != nil {
+		return err
+	}
+	if free && r.owned() >= s.lanes {
+		// A pod stopped or died, so the share is larger than this pod knows.
+		if err := r.renewShare(soft, s); err != nil {
+			return err
+		}
+	}
+	return r.balance(soft, hard, s.lanes, free)
+}
+
+func (r *Relay) renewShare(ctx context.Context, s *share) error {
+	start := time.Now()
+	lanes, err := r.renew(ctx)
+	if err != nil {
+		return err
+	}
+	s.lanes, s.at = lanes, start
+	return nil
+}
+
+func (r *Relay) findFree(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Lease/2)
+	defer cancel()
+	return r.control.free(ctx, r.cfg.Group)
+}
+
+// owned counts the lanes of this pod.
+func (r *Relay) owned() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.lanes)
 }
 
 // renew renews every lane and the pod itself, drops the lanes that are no longer its own, and
@@ -53,6 +97,7 @@ func (r *Relay) renew(ctx context.Context) (share int, err error) {
 			drained = l.cur.drained
 		}
 		m.drained = append(m.drained, drained)
+		m.incarnation = append(m.incarnation, l.incarnation)
 	}
 	r.mu.Unlock()
 
@@ -65,9 +110,10 @@ func (r *Relay) renew(ctx context.Context) (share int, err error) {
 	for _, n := range kept {
 		owned[n] = true
 	}
+	var lost []*lane
 	for i, l := range held {
 		if !owned[l.number] {
-			r.lose(l)
+			lost = append(lost, l)
 			continue
 		}
 		r.mu.Lock()
@@ -77,6 +123,7 @@ func (r *Relay) renew(ctx context.Context) (share int, err error) {
 		}
 		r.mu.Unlock()
 	}
+	r.lose(errLaneLost, lost...)
 	r.metrics.owned(ctx, len(kept))
 	return (lanes + pods - 1) / pods, nil
 }
@@ -93,14 +140,12 @@ func (r *Relay) dropExpired() {
 		}
 	}
 	r.mu.Unlock()
-	for _, l := range expired {
-		r.lose(l)
-	}
+	r.lose(errLaneLost, expired...)
 }
 
 // balance claims lanes while the pod has fewer than its share, and hands idle ones back
 // while it has more. A busy lane leaves after its present round.
-func (r *Relay) balance(soft, hard context.Context, share int) {
+func (r *Relay) balance(soft, hard context.Context, share int, free bool) error {
 	r.mu.Lock()
 	have := len(r.lanes)
 	if have <= share {
@@ -110,23 +155,17 @@ func (r *Relay) balance(soft, hard context.Context, share int) {
 	}
 	r.mu.Unlock()
 	switch {
-	case share == 0 || soft.Err() != nil:
-	case have < share:
-		if err := r.claim(soft, hard, share-have); err != nil && soft.Err() == nil {
-			r.health.databaseFailed(err)
-		}
+	case have < share && free:
+		return r.claim(soft, hard, share-have)
 	case have > share:
 		r.handBack(soft, r.takeIdle(have-share))
 	}
+	return nil
 }
 
 func (r *Relay) claim(soft, hard context.Context, limit int) error {
 	ctx, cancel := context.WithTimeout(soft, r.cfg.Lease/2)
 	defer cancel()
-	free, err := r.control.free(ctx, r.cfg.Group)
-	if err != nil || !free {
-		return err
-	}
 	start := time.Now()
 	claimed, err := r.control.claim(ctx, r.cfg, limit)
 	if err != nil {
@@ -134,9 +173,12 @@ func (r *Relay) claim(soft, hard context.Context, limit int) error {
 	}
 	r.mu.Lock()
 	for _, c := range claimed {
-		l := &lane{number: c.lane, token: c.token, cur: c.cur, stored: c.cur.drained,
+		l := &lane{number: c.lane, token: c.token, incarnation: c.incarnation, cur: c.cur, stored: c.cur.drained,
 			validUntil: start.Add(r.cfg.Lease), limit: r.cfg.BatchSize}
 		l.ctx, l.cancel = context.WithCancelCause(hard)
+		if old := r.lanes[c.lane]; old != nil {
+			old.cancel(errLaneLost) // its lease ended while this claim was on its way
+		}
 		r.lanes[c.lane] = l
 	}
 	have := len(r.lanes)
@@ -177,18 +219,24 @@ func (r *Relay) handBack(ctx context.Context, lanes []*lane) {
 	if len(lanes) == 0 {
 		return
 	}
-	numbers := make([]int16, len(lanes))
-	tokens := make([]uuid.UUID, len(lanes))
-	for i, l := range lanes {
-		numbers[i], tokens[i] = l.number, l.token
+	numbers, tokens := claimsOf(lanes)
+	for _, l := range lanes {
 		l.cancel(errStopping)
-		r.health.laneGone(l.number)
+		r.health.gone(l.number)
 	}
 	if err := r.control.handBack(ctx, r.cfg.Group, numbers, tokens); err != nil {
 		r.log.Warn("hand back lanes: their leases will end by themselves", "lanes", len(lanes), "error", err)
 		return
 	}
 	r.log.Info("lanes handed back", "lanes", len(lanes))
+}
+
+// claimsOf returns the numbers and tokens of lanes, for a statement.
+func claimsOf(lanes []*lane) (numbers []int16, tokens []string) {
+	for _, l := range lanes {
+		numbers, tokens = append(numbers, l.number), append(tokens, l.token)
+	}
+	return numbers, tokens
 }
 
 // handBackAll is the end of a stop: every goroutine that drained has returned.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,13 +79,39 @@ func TestPostgresStartsAfterCrash(t *testing.T) {
 	query(t, pg, "postgres", "select '1'")
 }
 
-func TestPostgresKillLeavesNoProcess(t *testing.T) {
+func TestPostgresKillLeavesNothing(t *testing.T) {
 	t.Parallel()
 	pg := startPostgres(t, harness.PostgresOptions{})
 	backend := int(connect(t, pg, "postgres").PgConn().PID())
+	pidFile, err := os.ReadFile(filepath.Join(pg.Dir(), "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	segment := strings.Fields(strings.Split(string(pidFile), "\n")[6])[1]
+	if !segmentExists(t, segment) {
+		t.Fatalf("no shared memory segment %s in a running cluster", segment)
+	}
 	pg.Kill()
 	eventually(t, "the backend ends", func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(backend) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})
+	if err := pg.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the shared memory goes", func() bool { return !segmentExists(t, segment) })
+}
+
+func segmentExists(t *testing.T, id string) bool {
+	t.Helper()
+	segments, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(segments)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[1] == id {
+			return true
+		}
+	}
+	return false
 }

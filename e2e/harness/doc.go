@@ -8,8 +8,8 @@
 //     that the kernel uses for outgoing connections, and keep that port over
 //     Stop and Start.
 //   - Postgres runs as an unprivileged user even when the process is root.
-//   - Data lives in a new temporary directory, removed by Close. What a process
-//     that was killed left behind is removed by the next one that starts.
+//   - Data lives in a new directory, removed by Close. What a process that was
+//     killed left behind is removed by a later one.
 //   - On Linux, Postgres ends when the process that started it ends, however
 //     that happened. On other systems Close must be called.
 //   - A server that can't start says why: the error carries the end of its log,
@@ -30,6 +30,13 @@
 //	                     ^                             |
 //	                     +------------ Start ----------+
 //	                     any state -- Close --> closed (terminal)
+//
+// # Where the data is
+//
+// A cluster is a thousand small files, and so is every few databases; some file
+// systems take seconds to make them. On Linux a cluster that need not be durable
+// is therefore kept in memory (/dev/shm), if 4 GiB are free there and of the
+// memory that this process may use. Set TMPDIR to have it elsewhere.
 //
 // Every connection is trusted, so this is not a way to run a database that
 // anyone else can reach. Linux and macOS are supported. Nothing here needs the

@@ -90,7 +90,7 @@ func (p *Postgres) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the child has its own
+	defer func() { _ = log.Close() }() // the child has its own
 	cmd := p.command("postgres", "-D", p.dataDir())
 	cmd.Stdout, cmd.Stderr = log, log
 	if p.proc, err = startProcess(cmd); err != nil {

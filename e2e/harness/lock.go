@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const pollInterval = 10 * time.Millisecond
+const pollInterval = 5 * time.Millisecond
 
 // lockFile takes an exclusive lock on an existing file or directory. It polls,
 // because a blocking flock can't be interrupted. The lock goes when unlock is

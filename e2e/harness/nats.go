@@ -60,7 +60,7 @@ func StartNATS(opts NATSOptions) (*NATS, error) {
 func startNATS(opts NATSOptions, nextPort func() (int, error)) (*NATS, error) {
 	n := &NATS{opts: opts, dir: opts.Dir}
 	if n.dir == "" {
-		work, err := newWorkDir("nats")
+		work, err := newWorkDir("", "nats")
 		if err != nil {
 			return nil, fmt.Errorf("make a directory for nats: %w", err)
 		}

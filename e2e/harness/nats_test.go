@@ -99,7 +99,9 @@ func TestNATSClientReconnectsAfterRestart(t *testing.T) {
 	if err := n.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the client reconnects", js.Conn().IsConnected)
+	eventually(t, "the client reconnects", func() bool {
+		return js.Conn().IsConnected() && js.Conn().Stats().Reconnects > 0
+	})
 	if got := publish(t, js); got != 2 {
 		t.Errorf("the stream has %d messages, want 2", got)
 	}

@@ -31,8 +31,9 @@ const (
 type PostgresOptions struct {
 	// Dir holds the data, the socket and the log. A cluster that an earlier
 	// StartPostgres made there is used again. For a root process it must be
-	// where the unprivileged user can get to. Defaults to a new temporary
-	// directory, which Close removes.
+	// where the unprivileged user can get to. Defaults to a new directory, which
+	// Close removes: in TMPDIR when that is set or the cluster is durable, else in
+	// memory if there is plenty, else where temporary files go.
 	Dir string
 
 	// BinDir is the directory of initdb and postgres. Defaults to the first of
@@ -113,7 +114,11 @@ func (p *Postgres) prepare(ctx context.Context) error {
 		return err
 	}
 	if p.opts.Dir == "" {
-		if p.work, err = newWorkDir("pg"); err != nil {
+		parent := ""
+		if !p.opts.Durable {
+			parent = memoryDir()
+		}
+		if p.work, err = newWorkDir(parent, "pg"); err != nil {
 			return fmt.Errorf("make a directory for postgres: %w", err)
 		}
 		p.dir = p.work.path
@@ -145,7 +150,8 @@ func (p *Postgres) startOnFreePort(ctx context.Context, nextPort func() (int, er
 }
 
 // Start starts a stopped or crashed cluster again, on the same port and data,
-// and returns when it answers a query. On a running cluster it does nothing.
+// and returns when it answers a query, at the latest after a minute or at the
+// deadline of ctx. On a running cluster it does nothing.
 func (p *Postgres) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,6 +249,9 @@ func (p *Postgres) Close() error {
 	}
 	err := p.stop(ctx, mode, sig)
 	p.kill()
+	if p.proc != nil {
+		removeSegment(p.dataDir(), p.proc.cmd.Process.Pid)
+	}
 	if p.work != nil {
 		err = errors.Join(err, p.work.remove())
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,9 +159,13 @@ func TestPostgresSettings(t *testing.T) {
 	quick := startPostgres(t, harness.PostgresOptions{Settings: map[string]string{
 		"work_mem": "8MB", "holdfast.quoted": `it's \ a "value"`, "max_connections": "50",
 	}})
+	byteOrder := "C.UTF-8"
+	if runtime.GOOS == "darwin" {
+		byteOrder = "C"
+	}
 	want := map[string]string{
 		"fsync": "off", "full_page_writes": "off", "synchronous_commit": "on", "max_connections": "50",
-		"listen_addresses": "127.0.0.1", "server_encoding": "UTF8", "lc_collate_of_database": "C.UTF-8",
+		"listen_addresses": "127.0.0.1", "server_encoding": "UTF8", "lc_collate_of_database": byteOrder,
 		"timezone": "UTC", "work_mem": "8MB", "holdfast.quoted": `it's \ a "value"`,
 	}
 	if diff := cmp.Diff(want, show(quick)); diff != "" {
@@ -301,5 +306,23 @@ func TestPostgresStartHonoursContext(t *testing.T) {
 	cancel(cause)
 	if _, err := harness.StartPostgres(ctx, harness.PostgresOptions{}); !errors.Is(err, cause) {
 		t.Errorf("StartPostgres returned %v", err)
+	}
+}
+
+func TestPostgresLeavesRunningClusterAlone(t *testing.T) {
+	t.Parallel()
+	dir := openTempDir(t)
+	first := startPostgres(t, harness.PostgresOptions{Dir: dir})
+	second, err := harness.StartPostgres(t.Context(), harness.PostgresOptions{Dir: dir})
+	if err == nil {
+		_ = second.Close()
+		t.Fatal("two clusters on the same data")
+	}
+	if !strings.Contains(err.Error(), "postmaster.pid") {
+		t.Errorf("the error does not say why: %v", err)
+	}
+	query(t, first, "postgres", "select '1'")
+	if err := first.Stop(t.Context(), "fast"); err != nil {
+		t.Error(err)
 	}
 }

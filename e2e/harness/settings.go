@@ -52,6 +52,9 @@ func (p *Postgres) settings() map[string]string {
 	if !p.opts.Durable {
 		all["fsync"] = "off"
 		all["full_page_writes"] = "off"
+		all["max_wal_size"] = "512MB" // it may be in memory
+		// In files below the data, so that Close removes it also after a kill.
+		all["dynamic_shared_memory_type"] = "mmap"
 	}
 	maps.Copy(all, p.opts.Settings)
 	all["port"] = strconv.Itoa(p.port)

@@ -28,9 +28,16 @@ type workDir struct {
 
 var sweepOnce sync.Once
 
-func newWorkDir(kind string) (*workDir, error) {
-	sweepOnce.Do(func() { sweepWork(os.TempDir(), time.Now()) })
-	path, err := os.MkdirTemp("", workPrefix+kind+"-")
+// newWorkDir makes a directory below parent, or where temporary files go when
+// that is empty.
+func newWorkDir(parent, kind string) (*workDir, error) {
+	sweepOnce.Do(func() {
+		sweepWork(os.TempDir(), time.Now())
+		if memoryPath != "" { // full or not: it may be full of what is left over
+			sweepWork(memoryPath, time.Now())
+		}
+	})
+	path, err := os.MkdirTemp(parent, workPrefix+kind+"-")
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func TestSweepRemovesOnlyWhatHasNoOwner(t *testing.T) {
 
 func TestWorkDirRemove(t *testing.T) {
 	t.Parallel()
-	w, err := newWorkDir("test")
+	w, err := newWorkDir("", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

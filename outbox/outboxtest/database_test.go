@@ -121,10 +121,11 @@ func TestNewEmptyDatabase(t *testing.T) {
 
 func TestClusterIsShared(t *testing.T) {
 	t.Parallel()
-	if outboxtest.Cluster(t) != outboxtest.Cluster(t) {
+	first, second := outboxtest.Cluster(t), outboxtest.Cluster(t)
+	if first != second {
 		t.Error("two shared clusters")
 	}
-	if db := outboxtest.NewDatabase(t); db.URL != outboxtest.Cluster(t).URL(db.Name) {
+	if db := outboxtest.NewDatabase(t); db.URL != first.URL(db.Name) {
 		t.Errorf("%s is not in the shared cluster", db.URL)
 	}
 }

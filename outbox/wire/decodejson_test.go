@@ -82,7 +82,7 @@ func TestDecodeJSONRefuses(t *testing.T) {
 		{"capital in name", "fooBar", jsonHead + `,"fooBar":"x"}`},
 		{"extension twice", "foo", jsonHead + `,"foo":"x","foo":"x"}`},
 		{"object as extension", "foo", jsonHead + `,"foo":{}}`},
-		{"fraction", "foo", jsonHead + `,"foo":1.0}`},
+		{"fraction", "foo", jsonHead + `,"foo":1.5}`},
 		{"too large", "foo", jsonHead + `,"foo":99999999999}`},
 		{"data twice", "data", jsonHead + `,"data":1,"data":1}`},
 		{"both kinds of data", "data", jsonHead + `,"data":1,"data_base64":""}`},

@@ -215,3 +215,20 @@ func TestHeaderSize(t *testing.T) {
 		t.Errorf("HeaderSize(nil) is %d, want 0", got)
 	}
 }
+
+// TestIntegerWithZeroFraction is about rows that were inserted without the functions: jsonb
+// keeps 1.0 as it was written, and the schema allows it.
+func TestIntegerWithZeroFraction(t *testing.T) {
+	t.Parallel()
+	enc, err := wire.NewEncoder(wire.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := enc.Encode(&outbox.Record{ID: "1", Source: "/s", Type: "t", Extensions: []byte(`{"n": 12.00}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := msg.Header["ce-n"]; len(got) != 1 || got[0] != "12" {
+		t.Errorf("ce-n is %v, want 12", got)
+	}
+}

@@ -116,7 +116,8 @@ func parseScalar(value []byte) (v scalar, reason string) {
 		return scalar{kind: kindBoolean, text: value}, ""
 	case string(value) == "null":
 		return scalar{kind: kindNull}, ""
-	case isInteger(value):
+	case isInteger(trimZeroFraction(value)):
+		value = trimZeroFraction(value)
 		if _, err := strconv.ParseInt(string(value), 10, 32); err != nil {
 			return scalar{}, "is outside the range of a CloudEvents integer, 32 bits"
 		}
@@ -127,6 +128,15 @@ func parseScalar(value []byte) (v scalar, reason string) {
 	default:
 		return scalar{}, "is not a string, a boolean or an integer"
 	}
+}
+
+// trimZeroFraction cuts a fraction of zeros: jsonb keeps the scale of a number, so that
+// 1.0 is stored as it was written and is the integer 1.
+func trimZeroFraction(s []byte) []byte {
+	if whole, fraction, ok := bytes.Cut(s, []byte(".")); ok && len(fraction) > 0 && len(bytes.Trim(fraction, "0")) == 0 {
+		return whole
+	}
+	return s
 }
 
 // isInteger is the grammar of a JSON number without fraction and exponent.

@@ -12,4 +12,4 @@ UPDATE {{schema}}.outbox_lane l
    SET lease_owner = $2, lease_token = gen_random_uuid(), lease_until = clock_timestamp() + $3::interval
   FROM free
  WHERE l.relay_group = $1 AND l.lane = free.lane
-RETURNING l.lane, l.lease_token, l.drained::text, l.target::text, l.pos, l.stream_seq, coalesce(free.previous_owner, '')
+RETURNING l.lane, l.lease_token::text, l.drained::text, l.target::text, l.pos, l.stream_seq, coalesce(free.previous_owner, ''), {{incarnation}}

@@ -4,6 +4,7 @@
 -- when the slot has filled. Two things see to it: no sequential or bitmap scan, and
 -- no sort, so that only the index that has the order asked for can be chosen; the
 -- statements ask for it. Switched-off methods inflate the estimates, which must not
--- wake the just-in-time compiler.
-SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+-- wake the just-in-time compiler. It answers with the incarnation of the server whose
+-- snapshots these statements see.
+SELECT {{incarnation}}, set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
        set_config('enable_sort', 'off', true), set_config('jit', 'off', true)

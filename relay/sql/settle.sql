@@ -1,12 +1,13 @@
 -- Moves the cursor of a lane, if this claim still owns it, and records the batch.
 -- The lease is judged here, by the clock of the database. A settle that is repeated
 -- because its first outcome was unknown finds the cursor moved (done) and records
--- nothing twice.
+-- nothing twice. A snapshot of another incarnation of the server proves nothing here.
 WITH own AS (
   SELECT l.lane,
          l.drained::text = $4 AND l.target::text IS NOT DISTINCT FROM $5 AND l.pos IS NOT DISTINCT FROM $6 AS done
     FROM {{schema}}.outbox_lane l
-   WHERE l.relay_group = $1 AND l.lane = $2 AND l.lease_token = $3 AND l.lease_until > clock_timestamp()
+   WHERE l.relay_group = $1 AND l.lane = $2 AND l.lease_token = $3::text::uuid AND l.lease_until > clock_timestamp()
+     AND {{incarnation}} = $14
      FOR UPDATE
 ), settled AS (
   UPDATE {{schema}}.outbox_lane l

@@ -1,2 +1,2 @@
--- Fills the id of the entity that the step made. No race: the receipt is not committed yet.
-SELECT {{schema}}.receipt_complete(operation => $1, generation => $2, step_key => $3, stable_id => $4)
+-- Fills the id of the entity that the step made. No race: nobody else sees the receipt yet.
+SELECT {{.Schema}}.receipt_complete(operation => $1::text, generation => $2::integer, step_key => $3::text, stable_id => $4::text)

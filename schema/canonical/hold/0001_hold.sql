@@ -277,8 +277,10 @@ END
 $$;
 
 -- hold_release gives every held event of the generation its place in the log, in
--- staging order, and seals the generation. The indexes must be used whatever the
--- statistics say, or a release would read every retained event.
+-- staging order, and seals the generation. It must find and place its events through the
+-- indexes whatever the statistics say, or a release would read every retained event. So
+-- it is also planned each time: a plan kept from when the log was empty joins the other
+-- way round, and nothing else forbids that.
 CREATE FUNCTION {{.Schema}}.hold_release(operation text, generation integer, actor text, reason text DEFAULT NULL)
 RETURNS TABLE (state text, max_generation integer, held bigint, released bigint, dropped bigint, changed boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -286,6 +288,7 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
+SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -340,6 +343,7 @@ RETURNS TABLE (state text, max_generation integer, held bigint, released bigint,
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
+SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -549,7 +553,17 @@ AS $$
   SELECT {{.Schema}}._stage_one_held(operation, generation, source, type, {{.Schema}}._base64(id, data), id, subject, "time", datacontenttype, dataschema, partitionkey, extensions)
 $$;
 
+-- Rights are granted by name (outbox-gen roles), never to everybody.
 REVOKE ALL ON FUNCTION
+  {{.Schema}}._receipt_has_id(),
+  {{.Schema}}._audit_is_append_only(),
+  {{.Schema}}._hold_refuse(uuid, integer, text, integer),
+  {{.Schema}}._hold_check(uuid, integer, text, text),
+  {{.Schema}}._hold_check_isolation(),
+  {{.Schema}}._hold_gate(uuid, integer),
+  {{.Schema}}._hold_row(uuid, integer, boolean),
+  {{.Schema}}._hold_due(text),
+  {{.Schema}}._stage_one_held(text, integer, text, text, bytea, text, text, text, text, text, text, text),
   {{.Schema}}.hold_register(text, integer, text, text, text),
   {{.Schema}}.hold_release(text, integer, text, text),
   {{.Schema}}.hold_cancel(text, integer, text, text, text),

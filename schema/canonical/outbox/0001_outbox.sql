@@ -53,22 +53,24 @@ CREATE TABLE {{.Schema}}.event_outbox (
   -- The checks make a row that no broker would take impossible to commit.
   -- Together they keep the header block of a message under 64 KiB even when
   -- every character has to be percent-encoded.
+  -- BETWEEN comes last: the server writes it in front in another way once the database
+  -- was dumped and restored, and a comparison of catalogs would see another constraint.
   CONSTRAINT event_outbox_event_id CHECK
-    (octet_length(event_id) BETWEEN 1 AND 255 AND event_id COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]'),
+    (event_id COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(event_id) BETWEEN 1 AND 255),
   CONSTRAINT event_outbox_source CHECK
-    (octet_length(source) BETWEEN 1 AND 1024 AND source COLLATE "C" !~ '[\u0001-\u0020\u007f-\u009f]'),
+    (source COLLATE "C" !~ '[\u0001-\u0020\u007f-\u009f]' AND octet_length(source) BETWEEN 1 AND 1024),
   -- The type becomes part of a NATS subject: dotted tokens of printable ASCII,
   -- without wildcards, white space or empty tokens.
   CONSTRAINT event_outbox_type CHECK
     (octet_length(type) <= 255 AND type COLLATE "C" ~ '^[!-#%-)+,/-=?-~-][!-)+,/-=?-~-]*(\.[!-)+,/-=?-~-]+)*$'),
   CONSTRAINT event_outbox_subject CHECK
-    (octet_length(subject) BETWEEN 1 AND 1024 AND subject COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]'),
+    (subject COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(subject) BETWEEN 1 AND 1024),
   CONSTRAINT event_outbox_datacontenttype CHECK
     (octet_length(datacontenttype) <= 255 AND datacontenttype COLLATE "C" ~ '^[!#$&^_.+A-Za-z0-9-]+/[!#$&^_.+A-Za-z0-9-]+( *;[ -~]*)?$'),
   CONSTRAINT event_outbox_dataschema CHECK
     (octet_length(dataschema) <= 1024 AND dataschema COLLATE "C" ~ '^[A-Za-z][A-Za-z0-9+.-]*:[^\u0001-\u0020\u007f-\u009f]+$'),
   CONSTRAINT event_outbox_partition_key CHECK
-    (octet_length(partition_key) BETWEEN 1 AND 255 AND partition_key COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]'),
+    (partition_key COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(partition_key) BETWEEN 1 AND 255),
   CONSTRAINT event_outbox_time CHECK
     (time >= '0001-01-01 00:00:00+00' AND time < '10000-01-01 00:00:00+00'),
   -- Extension names by the CloudEvents grammar, none of them a core attribute;
@@ -103,6 +105,13 @@ CREATE TABLE {{$.Schema}}.event_outbox_{{.}} PARTITION OF {{$.Schema}}.event_out
 CREATE INDEX event_outbox_lane_tx ON {{.Schema}}.event_outbox (lane, tx) WHERE tx IS NOT NULL;
 -- What a release or a cancel finds: the held rows of one generation.
 CREATE INDEX event_outbox_held ON {{.Schema}}.event_outbox (hold_operation_id, hold_generation) WHERE tx IS NULL;
+
+-- What people may see of an event: everything but its payload. A view reads with
+-- the rights of its owner, so whoever reads it needs none on the table.
+CREATE VIEW {{.Schema}}.event_outbox_info AS
+SELECT event_id, source, type, subject, "time", partition_key, datacontenttype, dataschema, extensions,
+       octet_length(data) AS data_bytes, tx IS NULL AS held, hold_operation_id, hold_generation, staged_at, lane, seq, slot, tx
+  FROM {{.Schema}}.event_outbox;
 
 -- uuid_v7() makes an event id: time-ordered, version 7 of RFC 9562.
 CREATE FUNCTION {{.Schema}}.uuid_v7() RETURNS uuid
@@ -245,6 +254,11 @@ BEGIN
   END IF;
   IF ext <> '{}'::jsonb THEN
     PERFORM {{.Schema}}._check_extensions(new_id, ext);
+    -- An integer is stored as one, also when it came as 1.0, which jsonb would keep.
+    IF jsonb_path_exists(ext, 'strict $.* ? (@.type() == "number")') THEN
+      SELECT jsonb_object_agg(x.key, CASE jsonb_typeof(x.value) WHEN 'number' THEN to_jsonb(trim_scale(x.value::numeric)) ELSE x.value END)
+        INTO ext FROM jsonb_each(ext) AS x;
+    END IF;
   END IF;
 
   INSERT INTO {{.Schema}}.event_outbox AS e
@@ -375,8 +389,18 @@ AS $$
   SELECT {{.Schema}}._stage_one(NULL, NULL, source, type, {{.Schema}}._base64(id, data), id, subject, "time", datacontenttype, dataschema, partitionkey, extensions)
 $$;
 
--- Rights are granted by name (outbox-gen roles), never to everybody.
+-- Rights are granted by name (outbox-gen roles), never to everybody. PUBLIC could
+-- otherwise call also the internal functions.
 REVOKE ALL ON FUNCTION
+  {{.Schema}}.uuid_v7(),
+  {{.Schema}}._invalid(text, text, text, text),
+  {{.Schema}}._uuid(text, text),
+  {{.Schema}}._timestamp(text, text),
+  {{.Schema}}._extensions(text, text),
+  {{.Schema}}._base64(text, text),
+  {{.Schema}}._stage_one(uuid, integer, text, text, bytea, text, text, text, text, text, text, text),
+  {{.Schema}}._check_extensions(text, jsonb),
+  {{.Schema}}._stage(uuid, integer, text[], text[], text[], text[], text[], text[], text[], text[], text[], bytea[]),
   {{.Schema}}.publish_events(text[], text[], text[], text[], text[], text[], text[], text[], text[], bytea[]),
   {{.Schema}}.publish(text, text, bytea, text, text, text, text, text, text, text),
   {{.Schema}}.publish_text(text, text, text, text, text, text, text, text, text, text),

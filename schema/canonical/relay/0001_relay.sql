@@ -107,6 +107,35 @@ CREATE TABLE {{.Schema}}.outbox_dead_letter (
   CONSTRAINT outbox_dead_letter_event UNIQUE (relay_group, lane, seq)
 );
 
+-- What people may see of a dead letter: everything but its payload.
+CREATE VIEW {{.Schema}}.outbox_dead_letter_info AS
+SELECT id, event_id, source, type, subject, "time", partition_key, datacontenttype, dataschema, extensions,
+       octet_length(data) AS data_bytes, reason_code, encode(reason_detail_sha256, 'hex') AS reason_detail_sha256,
+       attempts, requeue_epoch, hold_operation_id, hold_generation, staged_at, dead_at, relay_group, lane, seq
+  FROM {{.Schema}}.outbox_dead_letter;
+
+-- The events of requeued dead letters, while they wait for their retry: the log may have
+-- forgotten them long ago.
+CREATE TABLE {{.Schema}}.outbox_requeued (
+  seq               bigint      NOT NULL,
+  staged_at         timestamptz NOT NULL,
+  time              timestamptz,
+  hold_generation   integer,
+  lane              smallint    NOT NULL,
+  hold_operation_id uuid,
+  relay_group       text        NOT NULL,
+  event_id          text        NOT NULL,
+  source            text        NOT NULL,
+  type              text        NOT NULL,
+  subject           text,
+  datacontenttype   text,
+  dataschema        text,
+  partition_key     text,
+  extensions        jsonb       NOT NULL,
+  data              bytea,
+  CONSTRAINT outbox_requeued_pkey PRIMARY KEY (relay_group, lane, seq)
+);
+
 -- What operators did with dead letters: kept for ever, without the payload.
 CREATE TABLE {{.Schema}}.outbox_dead_letter_history (
   id             bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -152,3 +181,6 @@ CREATE TRIGGER outbox_retry_one_fate BEFORE INSERT OR UPDATE OF relay_group, lan
   FOR EACH ROW EXECUTE FUNCTION {{.Schema}}._one_fate();
 CREATE TRIGGER outbox_dead_letter_one_fate BEFORE INSERT OR UPDATE OF relay_group, lane, seq ON {{.Schema}}.outbox_dead_letter
   FOR EACH ROW EXECUTE FUNCTION {{.Schema}}._one_fate();
+
+-- Rights are granted by name (outbox-gen roles), never to everybody.
+REVOKE ALL ON FUNCTION {{.Schema}}._one_fate() FROM PUBLIC;

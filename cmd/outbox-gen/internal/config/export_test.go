@@ -1,0 +1,4 @@
+package config
+
+// Parse reads a configuration from memory.
+var Parse = parse

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/probe"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/telemetry"
+	"github.com/holdfast-dev/holdfast/relay"
+)
+
+// httpStopTimeout bounds how long requests in flight keep the process alive.
+const httpStopTimeout = 2 * time.Second
+
+func runCommand(p Process) *cobra.Command {
+	c := verb(&cobra.Command{
+		Use:   "run",
+		Short: "Drain the outbox to the stream until stopped",
+		Long: effects("the stream, which gets the events; cursors and leases in the database.",
+			"changes the log of events, the schema, or the stream's configuration.") +
+			"\n\nIt waits for a database and a broker that are not there yet. SIGTERM or ctrl-C once finishes the\n" +
+			"batches in flight and hands the lanes back, exit status 0; twice cuts. Run two or more for one\n" +
+			"database: they share the lanes.",
+		Example: "  relay run --stream ORDERS",
+	})
+	load := settingFlags(c, p, settings.Sections()...)
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		loaded, err := load(settings.NeedRelay)
+		if loaded.LogFormat == "json" && p.jsonLog != nil {
+			p.jsonLog.Store(true)
+		}
+		if err != nil {
+			return err
+		}
+		d := &daemon{
+			settings: &loaded.Settings,
+			log:      telemetry.NewLogger(cmd.ErrOrStderr(), loaded.LogFormat, loaded.LogLevel),
+		}
+		return d.run(cmd.Context())
+	}
+	return c
+}
+
+// daemon is a relay with all that a process needs around it.
+type daemon struct {
+	settings *settings.Settings
+	log      *slog.Logger
+
+	relay    atomic.Pointer[relay.Relay] // nil until it was made
+	stopping atomic.Bool
+	login    brokerLog
+}
+
+// run drains until ctx ends. The HTTP server comes first and goes last, so that
+// probes are answered all the time between.
+func (d *daemon) run(ctx context.Context) (err error) {
+	info := readBuild()
+	d.login.log = d.log
+	metrics, err := telemetry.NewMetrics(info.Version, d.log)
+	if err != nil {
+		return err
+	}
+	server, err := probe.Listen(ctx, d.settings.HTTPAddr, probe.Handler(d.ready, metrics.Handler()), d.log)
+	if err != nil {
+		return listenError(err)
+	}
+	d.log.Info("http server listens", "addr", server.Addr().String())
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	serving := make(chan error, 1)
+	go func() {
+		err := server.Serve()
+		cancel(err) // without probes the pod would soon be killed: stop in order
+		serving <- err
+	}()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpStopTimeout)
+		defer cancel()
+		err = errors.Join(err, server.Shutdown(ctx), <-serving, metrics.Shutdown(ctx))
+	}()
+	return d.drain(ctx, info.Version)
+}
+
+// drain runs the relay with its connections.
+func (d *daemon) drain(ctx context.Context, version string) error {
+	pool, err := openPool(ctx, d.settings, d.settings.Workers)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	opts := append(relay.NATSOptions("holdfast-relay"), d.settings.Login()...)
+	opts = append(opts, d.login.options()...)
+	nc, err := nats.Connect(d.settings.Servers(), opts...)
+	if err != nil {
+		return &exit.Error{Code: exit.Usage, Kind: kindConfiguration, Err: fmt.Errorf("connect to nats: %w", err), Hint: "relay config print"}
+	}
+	defer nc.Close()
+
+	cfg := d.settings.Relay()
+	cfg.Version, cfg.Logger = version, d.log
+	r, err := relay.New(pool, nc, cfg)
+	if err != nil {
+		return err
+	}
+	d.relay.Store(r)
+
+	defer context.AfterFunc(ctx, func() {
+		d.stopping.Store(true)
+		d.log.Info("stopping", "cause", context.Cause(ctx))
+	})()
+	return r.Run(ctx)
+}
+
+// ready says what keeps the relay from its work; nil means nothing.
+func (d *daemon) ready() *probe.Reason {
+	if d.stopping.Load() {
+		return &probe.Reason{Code: "stopping", Message: "the relay is stopping"}
+	}
+	r := d.relay.Load()
+	if r == nil {
+		return &probe.Reason{Code: "start", Message: "the relay is starting"}
+	}
+	err := r.Ready()
+	if err == nil {
+		return nil
+	}
+	reason := &probe.Reason{Code: "relay", Message: err.Error(), Hint: hintOf(err)}
+	var typed *relay.NotReadyError
+	if errors.As(err, &typed) {
+		reason.Code, reason.Hint, reason.Since = typed.What, typed.Hint, typed.Since.UTC()
+	}
+	if cause := d.login.denied(); cause != nil && reason.Code == "broker" {
+		reason.Message, reason.Hint = reason.Message+": "+cause.Error(), "check the credentials and the permissions of the NATS user"
+	}
+	return reason
+}
+
+func listenError(err error) error {
+	e := &exit.Error{Code: exit.Usage, Kind: kindConfiguration, Err: err, Hint: "check --http-addr or RELAY_HTTP_ADDR"}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		e.Hint = "another process has the port: choose another with --http-addr or RELAY_HTTP_ADDR, or port 0 for any"
+	}
+	return e
+}

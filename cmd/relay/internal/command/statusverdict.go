@@ -1,0 +1,69 @@
+package command
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/relay"
+)
+
+// statusState is the verdict for programs.
+type statusState string
+
+const (
+	statusDraining   statusState = "draining"   // relays keep up
+	statusBehind     statusState = "behind"     // there are relays, and events wait for long, or some lanes have no owner
+	statusIdle       statusState = "idle"       // no relay, and nothing to do for one
+	statusUnattended statusState = "unattended" // no relay, and events wait
+)
+
+func (s statusState) colour() output.Colour {
+	switch s {
+	case statusUnattended:
+		return output.Red
+	case statusBehind:
+		return output.Yellow
+	default:
+		return output.Green
+	}
+}
+
+// late is how long an event may wait before the verdict says that the relays are behind. A
+// lane of a killed pod is taken over well within it.
+const late = time.Minute
+
+// judge says how a group is, in a word and in a sentence.
+func judge(s *relay.Status, liveLanes int) (statusState, string) {
+	events := output.Count(s.Backlog, "event")
+	if s.Capped {
+		events = "at least " + events
+	}
+	lanes := fmt.Sprintf("%d of %s owned", liveLanes, output.Count(int64(len(s.Lanes)), "lane"))
+	relays := output.Count(int64(len(s.Relays)), "relay")
+	wait := "waits"
+	if s.Backlog != 1 {
+		wait = "wait"
+	}
+	switch {
+	case liveLanes == 0 && s.Backlog > 0:
+		return statusUnattended, fmt.Sprintf("Nobody drains: %s no live relay; %s %s, the oldest for %s.",
+			haveNo(len(s.Lanes)), events, wait, output.Age(s.OldestEvent))
+	case liveLanes == 0:
+		return statusIdle, fmt.Sprintf("Nobody drains: %s no live relay; no event waits.", haveNo(len(s.Lanes)))
+	case s.Backlog > 0 && s.OldestEvent > late:
+		return statusBehind, fmt.Sprintf("Behind: %s, %s; %s %s, the oldest for %s. A relay's /readyz says why.",
+			relays, lanes, events, wait, output.Age(s.OldestEvent))
+	case liveLanes < len(s.Lanes):
+		return statusBehind, fmt.Sprintf("Taking over: %s, %s, %s behind.", relays, lanes, events)
+	default:
+		return statusDraining, fmt.Sprintf("Draining: %s, %s, %s behind.", relays, lanes, events)
+	}
+}
+
+func haveNo(lanes int) string {
+	if lanes == 1 {
+		return "1 lane has"
+	}
+	return output.Count(int64(lanes), "lane") + " have"
+}

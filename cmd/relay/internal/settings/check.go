@@ -1,0 +1,97 @@
+package settings
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/holdfast-dev/holdfast/relay"
+)
+
+// check reports what is missing for a command, and what does not fit together.
+func (l *loader) check(loaded *Loaded, needs []Need) {
+	all := slices.Contains(needs, NeedRelay)
+	if all || slices.Contains(needs, NeedDatabase) {
+		l.checkDatabase(loaded)
+	}
+	if all || slices.Contains(needs, NeedNATS) {
+		l.checkNATS(loaded)
+	}
+	if (all || slices.Contains(needs, NeedStream)) && loaded.Stream == "" {
+		l.add("name the JetStream stream that stores the events: RELAY_STREAM=ORDERS or --stream ORDERS", "RELAY_STREAM is not set")
+	}
+	if all {
+		l.checkHTTP(loaded)
+		l.checkRelay(loaded)
+	}
+}
+
+func (l *loader) checkHTTP(loaded *Loaded) {
+	v := loaded.value(Prefix + "HTTP_ADDR")
+	_, port, err := net.SplitHostPort(loaded.HTTPAddr)
+	n, portErr := strconv.Atoi(port)
+	if err != nil || portErr != nil || n < 0 || n > 65535 {
+		l.add("write host:port, such as 127.0.0.1:9090 or :9090 for every interface", "%s: %q is not an address to listen on", v.named(), v.Text)
+	}
+}
+
+// checkRelay lets the relay itself judge what it will run with.
+func (l *loader) checkRelay(loaded *Loaded) {
+	cfg := loaded.Relay()
+	if cfg.Stream == "" {
+		cfg.Stream = "UNSET" // reported already
+	}
+	_, err := relay.New(nil, &nats.Conn{}, cfg) // connects to nothing
+	var refused *relay.ConfigError
+	switch {
+	case errors.As(err, &refused):
+		for _, problem := range refused.Problems {
+			name, rest := inOurWords(problem)
+			if name == "" || !l.refused[name] {
+				l.add("`relay config env` explains every setting", "%s%s", name, rest)
+			}
+		}
+	case err != nil:
+		l.add("", "%v", err)
+	}
+}
+
+// inOurWords puts the name of the variable where the relay has the name of its field.
+func inOurWords(problem string) (name, rest string) {
+	field := ""
+	for _, v := range variables() {
+		words := strings.ReplaceAll(flagOf(v.Name), "-", " ")
+		if len(words) > len(field) && strings.HasPrefix(problem, words+" ") {
+			name, field = v.Name, words
+		}
+	}
+	return name, strings.TrimPrefix(problem, field)
+}
+
+// Relay returns the configuration of the relay, without a version and a logger.
+func (s *Settings) Relay() relay.Config {
+	return relay.Config{
+		Stream:          s.Stream,
+		SubjectPrefix:   s.SubjectPrefix,
+		SubjectTemplate: s.SubjectTemplate,
+		Mode:            s.Mode,
+		Schema:          s.Schema,
+		Group:           s.Group,
+		Owner:           s.Owner,
+		BatchSize:       s.BatchSize,
+		BatchBytes:      int(s.BatchBytes),
+		Workers:         s.Workers,
+		Lease:           s.Lease,
+		PollMin:         s.PollMin,
+		PollMax:         s.PollMax,
+		AckTimeout:      s.AckTimeout,
+		RetryMin:        s.RetryMin,
+		RetryMax:        s.RetryMax,
+		StopTimeout:     s.StopTimeout,
+		UnreadyAfter:    s.UnreadyAfter,
+	}
+}

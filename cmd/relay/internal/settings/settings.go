@@ -1,0 +1,58 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+)
+
+// Prefix begins every variable of the relay.
+const Prefix = "RELAY_"
+
+// Settings are the values that a command runs with. The tags are the only description of a
+// setting that exists:
+//
+//	env       name without [Prefix], and the default, as go-envconfig has them
+//	section   which commands have it as a flag, and where it stands in the environment file
+//	kind      what its text is: duration, count, size; nothing for text
+//	values    the only values allowed, separated by |
+//	secret    never shown, never a flag, and may come from a file (name_FILE)
+//	fallback  a standard variable that is used when nothing else is set
+//	doc       what it means
+type Settings struct {
+	DatabaseURL string `env:"DATABASE_URL" section:"database" secret:"true" example:"postgres://relay:password@db.example/orders" doc:"Where the outbox is: a postgres:// URL or key=value words. What it leaves out comes from the standard PG* variables; when it is not set, all does."`
+	Schema      string `env:"SCHEMA, default=outbox" section:"database" doc:"Database schema of the outbox."`
+	Group       string `env:"GROUP, default=default" section:"database" doc:"Relay group. A second group drains the same log to another broker."`
+
+	NATSURL       string `env:"NATS_URL, default=nats://127.0.0.1:4222" section:"nats" fallback:"NATS_URL" doc:"NATS servers, separated by commas."`
+	NATSCredsFile string `env:"NATS_CREDS_FILE" section:"nats" example:"/run/secrets/relay.creds" doc:"Credentials file (JWT and seed) for NATS."`
+	NATSUser      string `env:"NATS_USER" section:"nats" doc:"User for NATS, with a password."`
+	NATSPassword  string `env:"NATS_PASSWORD" section:"nats" secret:"true" doc:"Password for NATS, with a user."`
+	NATSToken     string `env:"NATS_TOKEN" section:"nats" secret:"true" doc:"Token for NATS."`
+	NATSCAFile    string `env:"NATS_TLS_CA_FILE" section:"nats" doc:"Certificate authority that signed the certificates of the NATS servers, in PEM. The system's authorities if not set."`
+	NATSCertFile  string `env:"NATS_TLS_CERT_FILE" section:"nats" doc:"Client certificate for NATS, in PEM, with its key."`
+	NATSKeyFile   string `env:"NATS_TLS_KEY_FILE" section:"nats" doc:"Key of the client certificate for NATS, in PEM."`
+
+	Stream          string `env:"STREAM" section:"stream" example:"ORDERS" doc:"JetStream stream that must store the events. Needed by relay run and relay stream."`
+	SubjectPrefix   string `env:"SUBJECT_PREFIX, default=events" section:"stream" doc:"What {prefix} stands for in the subject template."`
+	SubjectTemplate string `env:"SUBJECT_TEMPLATE, default={prefix}.{type}" section:"stream" doc:"Subject of an event, made of {prefix}, {type}, {source}, {subject} and {partitionkey}."`
+
+	Mode         wire.Mode     `env:"MODE, default=binary" section:"drain" values:"binary|structured" doc:"Where attributes of an event travel: in headers (binary), or in one JSON document with the data (structured)."`
+	Owner        string        `env:"OWNER" section:"drain" doc:"Name of this pod in leases and logs, unique among live pods. Host name, process id and a random part if not set."`
+	BatchSize    int           `env:"BATCH_SIZE, default=1000" section:"drain" kind:"count" doc:"Events of one lane that are published before they are settled, 1 to 10000."`
+	BatchBytes   Bytes         `env:"BATCH_BYTES, default=32MiB" section:"drain" kind:"size" doc:"Payload of all batches in memory together, 1MiB at least."`
+	Workers      int           `env:"WORKERS, default=8" section:"drain" kind:"count" doc:"Lanes that read or publish at the same time, 1 to 256. The relay uses one database connection for each, and two more."`
+	Lease        time.Duration `env:"LEASE, default=10s" section:"drain" kind:"duration" doc:"How long a lane stays with a pod that was killed, 1s to 10m."`
+	PollMin      time.Duration `env:"POLL_MIN, default=2ms" section:"drain" kind:"duration" doc:"Shortest pause between two looks for new events."`
+	PollMax      time.Duration `env:"POLL_MAX, default=50ms" section:"drain" kind:"duration" doc:"Longest pause between two looks for new events."`
+	AckTimeout   time.Duration `env:"ACK_TIMEOUT, default=5s" section:"drain" kind:"duration" doc:"How long a batch may go without any acknowledgement before it is published again."`
+	RetryMin     time.Duration `env:"RETRY_MIN, default=50ms" section:"drain" kind:"duration" doc:"First pause after a failure of the broker or the database. It doubles."`
+	RetryMax     time.Duration `env:"RETRY_MAX, default=5s" section:"drain" kind:"duration" doc:"Longest pause after a failure."`
+	StopTimeout  time.Duration `env:"STOP_TIMEOUT, default=10s" section:"drain" kind:"duration" doc:"How long a stopping relay waits for batches in flight. Keep it below what kills the pod."`
+	UnreadyAfter time.Duration `env:"UNREADY_AFTER, default=15s" section:"drain" kind:"duration" doc:"How long the broker or the database may be unavailable before /readyz says so."`
+
+	HTTPAddr string `env:"HTTP_ADDR, default=127.0.0.1:9090" section:"http" doc:"Address of /livez, /readyz and /metrics. Loopback only by default: they need no login. Port 0 takes a free one."`
+
+	LogFormat string `env:"LOG_FORMAT, default=text" section:"log" values:"text|json" doc:"Format of the log on stderr."`
+	LogLevel  string `env:"LOG_LEVEL, default=info" section:"log" values:"debug|info|warn|error" doc:"Least level that is logged."`
+}

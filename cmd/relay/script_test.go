@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdfast-dev/holdfast/e2e/harness"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
+)
+
+// TestScripts runs the command lines of testdata/script. Besides the commands of testscript they
+// have:
+//
+//	[!] relay ARGS     runs the command; it must succeed, or with ! fail
+//	exits N ARGS       runs the command; it must exit with N
+//	database [empty]   makes a database and sets RELAY_DATABASE_URL, DATABASE and DATABASE_HOST
+//	sql STATEMENT      runs a statement in it
+//	stage N            commits N events into it, in one transaction
+//	nats [user pass]   starts a server and sets RELAY_NATS_URL; with a login if given
+//	busyport           sets RELAY_HTTP_ADDR to an address in use
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(env *testscript.Env) error {
+			t, ok := env.T().(testing.TB)
+			if !ok {
+				return errors.New("testscript's T is no testing.TB any more")
+			}
+			env.Setenv(mainEnv, "1")
+			env.Setenv("RELAY", os.Args[0])
+			env.Setenv("TERM", "dumb")
+			env.Values[worldKey{}] = &world{TB: t}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"relay":    cmdRelay,
+			"exits":    cmdExits,
+			"database": cmdDatabase,
+			"sql":      cmdSQL,
+			"stage":    cmdStage,
+			"nats":     cmdNATS,
+			"busyport": cmdBusyPort,
+		},
+	})
+}
+
+// world is what a script has made.
+type world struct {
+	testing.TB
+	db *outboxtest.Database
+}
+
+type worldKey struct{}
+
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+func cmdRelay(ts *testscript.TestScript, neg bool, args []string) {
+	code := runRelay(ts, args)
+	if neg == (code == 0) {
+		ts.Fatalf("relay exited with %d", code)
+	}
+}
+
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: exits N ARGS")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if code := runRelay(ts, args[1:]); code != want {
+		ts.Fatalf("relay exited with %d, want %d", code, want)
+	}
+}
+
+func runRelay(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec(ts.Getenv("RELAY"), args...)
+	var exited *exec.ExitError
+	if errors.As(err, &exited) {
+		return exited.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+func cmdDatabase(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	if len(args) == 1 && args[0] == "empty" {
+		w.db = outboxtest.NewEmptyDatabase(w)
+	} else {
+		w.db = outboxtest.NewDatabase(w)
+	}
+	ts.Setenv("RELAY_DATABASE_URL", w.db.URL)
+	ts.Setenv("DATABASE", w.db.Name)
+	conn := w.db.Pool.Config().ConnConfig
+	ts.Setenv("DATABASE_HOST", net.JoinHostPort(conn.Host, strconv.Itoa(int(conn.Port))))
+}
+
+func cmdSQL(ts *testscript.TestScript, _ bool, args []string) {
+	_, err := worldOf(ts).db.Pool.Exec(worldOf(ts).Context(), args[0])
+	ts.Check(err)
+}
+
+func cmdStage(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	stage(w, w.db, n)
+}
+
+func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	server := outboxtest.NewNATS(w, func(o *harness.NATSOptions) {
+		if len(args) == 2 {
+			*o = withLogin(*o, args[0], args[1])
+		}
+	})
+	ts.Setenv("RELAY_NATS_URL", server.URL())
+}
+
+func cmdBusyPort(ts *testscript.TestScript, _ bool, _ []string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(listener.Close()) })
+	ts.Setenv("RELAY_HTTP_ADDR", listener.Addr().String())
+}
+
+// stage commits n events of one key.
+func stage(t testing.TB, db *outboxtest.Database, n int) {
+	t.Helper()
+	const sql = `select outbox.publish_text('/orders', 'order.placed', '{"n":' || n || '}', partitionkey => 'key-' || n % 7)
+	               from generate_series(1, $1::int) as n`
+	if _, err := db.Pool.Exec(t.Context(), sql, n); err != nil {
+		t.Fatalf("stage %d events: %v", n, err)
+	}
+}
+
+// withLogin makes a server that wants a user and a password.
+func withLogin(o harness.NATSOptions, user, password string) harness.NATSOptions {
+	o.Configure = func(s *serverOptions) { s.Username, s.Password = user, password }
+	return o
+}

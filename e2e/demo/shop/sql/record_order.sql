@@ -1,0 +1,2 @@
+INSERT INTO orders.history (order_id, version, event_id, event_type, payload_sha256, operation_id, generation)
+VALUES ($1, $2, $3, $4, $5, $6, $7)

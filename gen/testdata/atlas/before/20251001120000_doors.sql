@@ -1,0 +1,1 @@
+CREATE TABLE doors (id bigint PRIMARY KEY);

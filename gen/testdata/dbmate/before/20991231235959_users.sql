@@ -1,0 +1,5 @@
+-- migrate:up
+CREATE TABLE users (id bigint PRIMARY KEY);
+
+-- migrate:down
+DROP TABLE users;

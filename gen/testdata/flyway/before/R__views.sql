@@ -1,0 +1,1 @@
+CREATE OR REPLACE VIEW all_stock AS SELECT * FROM stock;

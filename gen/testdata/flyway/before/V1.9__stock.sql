@@ -1,0 +1,1 @@
+CREATE TABLE stock (id bigint PRIMARY KEY);

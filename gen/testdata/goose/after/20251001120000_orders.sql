@@ -1,0 +1,5 @@
+-- +goose Up
+CREATE TABLE orders (id bigint PRIMARY KEY);
+
+-- +goose Down
+DROP TABLE orders;

@@ -1,0 +1,27 @@
+package outbox_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/schema/canonical"
+)
+
+// A new version of a component needs a new constant, and takes the old one away.
+const (
+	_ = outbox.SchemaOutboxV1
+	_ = outbox.SchemaHoldV1
+	_ = outbox.SchemaRelayV1
+)
+
+func TestHandshakeIsOfTheNewestVersions(t *testing.T) {
+	t.Parallel()
+	for component, version := range map[canonical.Component]int{canonical.Outbox: 1, canonical.Hold: 1, canonical.Relay: 1} {
+		if newest := canonical.Version(component); newest != version {
+			t.Errorf("%s is at version %d: rename its constant in handshake.go, and the version here", component, newest)
+		}
+	}
+	if n := len(canonical.Components()); n != 3 {
+		t.Errorf("there are %d components: each needs a constant in handshake.go", n)
+	}
+}

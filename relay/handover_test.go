@@ -1,0 +1,64 @@
+package relay_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// TestCrashBetweenPublishAndSettleLeavesOneCopy kills a relay whose events are in the stream
+// and not settled, and lets the dedup window pass before the next one comes.
+func TestCrashBetweenPublishAndSettleLeavesOneCopy(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	const window = 100 * time.Millisecond
+	_, err := s.js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Duplicates: window})
+	if err != nil {
+		t.Fatalf("shorten the dedup window: %v", err)
+	}
+	first := s.start()
+	s.stage("", 100)
+	s.eventually("100 events settled", 10*time.Second, func() bool { return s.settled() == 100 })
+
+	// No settle can pass this lock; publishing can.
+	tx, err := s.db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context()) //nolint:errcheck // ends with the test
+	if _, err := tx.Exec(t.Context(), "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	s.stage("", 400)
+	s.eventually("500 events in the stream", 10*time.Second, func() bool { return s.count() == 500 })
+	first.kill()
+	if n := s.settled(); n != 100 {
+		t.Fatalf("%d events are settled, the lock should have kept it at 100", n)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the dedup window is over", 10*time.Second, func() bool { return s.forgets(window) })
+
+	s.start()
+	s.eventually("500 events settled", 20*time.Second, func() bool { return s.settled() == 500 })
+	if n := s.count(); n != 500 {
+		t.Errorf("the stream has %d messages, want 500: one copy of each event", n)
+	}
+}
+
+// settled counts the settled events.
+func (s *setup) settled() int64 {
+	return query[int64](s, "SELECT coalesce(sum(events), 0) FROM outbox.outbox_batch")
+}
+
+// forgets reports whether the newest message of the stream is older than the dedup window, so
+// that the stream would store its id again.
+func (s *setup) forgets(window time.Duration) bool {
+	stream, err := s.js.Stream(s.t.Context(), streamName)
+	if err != nil {
+		s.t.Fatalf("stream: %v", err)
+	}
+	return time.Since(stream.CachedInfo().State.LastTime) > 3*window
+}

@@ -1,0 +1,276 @@
+package relay_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/relay"
+)
+
+// lanes counts the lanes of each live owner.
+func (s *setup) lanes() map[string]int {
+	s.t.Helper()
+	rows, err := s.db.Pool.Query(s.t.Context(), "SELECT lease_owner, count(*) FROM outbox.outbox_lane WHERE lease_until > clock_timestamp() GROUP BY 1")
+	if err != nil {
+		s.t.Fatalf("count lanes: %v", err)
+	}
+	owners := map[string]int{}
+	var owner string
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&owner, &n}, func() error { owners[owner] = n; return nil }); err != nil {
+		s.t.Fatalf("count lanes: %v", err)
+	}
+	return owners
+}
+
+// awaitLanes waits until the live owners have these many lanes, in any order.
+func (s *setup) awaitLanes(within time.Duration, want ...int) {
+	s.t.Helper()
+	var got []int
+	deadline := time.Now().Add(within)
+	for {
+		if got = slices.Sorted(maps.Values(s.lanes())); slices.Equal(got, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("lanes %v after %s, want %v", got, within, want)
+		}
+		pause(s.t.Context(), 5*time.Millisecond)
+	}
+}
+
+func TestLanesAreSharedFairly(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	first := s.start()
+	s.awaitLanes(10*time.Second, 16)
+	second := s.start()
+	s.awaitLanes(10*time.Second, 8, 8)
+	third := s.start()
+	s.awaitLanes(10*time.Second, 4, 6, 6)
+	l := s.startLoad(4)
+	if err := second.stopAndWait(); err != nil {
+		t.Errorf("run: %v", err)
+	}
+	s.awaitLanes(10*time.Second, 8, 8)
+	third.kill()
+	s.awaitLanes(10*time.Second, 16)
+	if owners := s.lanes(); owners[first.Owner()] != 16 {
+		t.Errorf("lanes %v, want all with %s", owners, first.Owner())
+	}
+	l.stop()
+	s.wantLogInStream(20 * time.Second)
+	if n, want := s.settled(), s.logged(); n != want {
+		t.Errorf("%d events settled, want %d, each once", n, want)
+	}
+}
+
+// TestMorePodsThanLanes: those that have none are ready and take over.
+func TestMorePodsThanLanes(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.exec("DELETE FROM outbox.outbox_lane WHERE lane >= 2")
+	pods := []*pod{s.start(), s.start(), s.start()}
+	s.awaitLanes(10*time.Second, 1, 1)
+	for _, p := range pods {
+		s.eventually("each pod is ready", 10*time.Second, func() bool { return p.Ready() == nil })
+	}
+	owners := s.lanes()
+	for _, p := range pods {
+		if owners[p.Owner()] == 1 {
+			p.kill()
+		}
+	}
+	s.awaitLanes(10*time.Second, 2)
+}
+
+// TestStoppedPodHandsItsLanesBackAtOnce: the others need not wait for a lease, nor for
+// their next renewal.
+func TestStoppedPodHandsItsLanesBackAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	const lease = 12 * time.Second
+	long := func(c *relayConfig) { c.Lease = lease }
+	first, second := s.start(long), s.start(long)
+	s.awaitLanes(lease, 8, 8)
+	s.stage("", 100)
+	s.eventually("100 events settled", 10*time.Second, func() bool { return s.settled() == 100 })
+	if err := first.stopAndWait(); err != nil {
+		t.Errorf("run: %v", err)
+	}
+	start := time.Now()
+	s.stage("", 100)
+	s.eventually("200 events settled", lease, func() bool { return s.settled() == 200 })
+	took := time.Since(start)
+	t.Logf("drained after %s", took)
+	if took > lease/4 {
+		t.Errorf("the lanes that were handed back were drained after %s", took)
+	}
+	if n := s.lanes()[second.Owner()]; n != 16 {
+		t.Errorf("%d lanes with the second pod, want 16", n)
+	}
+}
+
+// TestKilledPodsLanesAreDrainedAfterItsLease kills a process.
+func TestKilledPodsLanesAreDrainedAfterItsLease(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	const lease = 6 * time.Second
+	long := func(c *relayConfig) { c.Lease = lease }
+	first := s.startChild(long)
+	s.awaitLanes(20*time.Second, 16)
+	s.start(long)
+	s.awaitLanes(20*time.Second, 8, 8)
+	first.kill()
+	start := time.Now()
+	s.stage("", 200)
+	s.eventually("200 events settled", 2*lease, func() bool { return s.settled() == 200 })
+	took := time.Since(start)
+	t.Logf("drained %s after the kill", took)
+	if took > lease+time.Second {
+		t.Errorf("the lanes of a killed pod were drained after %s, with a lease of %s", took, lease)
+	}
+}
+
+// TestFrozenPodSettlesNothing stops a process for longer than its lease, with work under way,
+// again and again.
+func TestFrozenPodSettlesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	short := func(c *relayConfig) { c.Lease = time.Second; c.BatchSize = 10 }
+	frozen := s.startChild(short)
+	s.awaitLanes(20*time.Second, 16)
+	other := s.start(short)
+	s.awaitLanes(20*time.Second, 8, 8)
+	l := s.startLoad(4)
+	for range 3 {
+		before := s.settled()
+		s.eventually("progress", 20*time.Second, func() bool { return s.settled() >= before+100 })
+		frozen.freeze()
+		s.eventually("the other pod has all lanes", 20*time.Second, func() bool { return s.lanes()[other.Owner()] == 16 })
+		frozen.thaw()
+		s.awaitLanes(20*time.Second, 8, 8)
+	}
+	l.stop()
+	s.wantLogInStream(20 * time.Second)
+	if n, want := s.settled(), s.logged(); n != want {
+		t.Errorf("%d events settled, want %d, each once", n, want)
+	}
+	if !strings.Contains(frozen.logs.String(), "lanes lost") {
+		t.Errorf("the frozen pod does not know that it lost its lanes:\n%s", frozen.logs)
+	}
+}
+
+// TestStolenLaneIsForgotten takes a lane away while its batch is in flight.
+func TestStolenLaneIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	wire := newLink(t, s.nats.URL())
+	published := s.countPublications()
+	p := s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.Lease = time.Minute; c.AckTimeout = time.Minute })
+	s.stage("k", 1)
+	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
+	lane := query[int16](s, "SELECT lane FROM outbox.event_outbox")
+	drained := query[string](s, "SELECT drained::text FROM outbox.outbox_lane WHERE lane = $1", lane)
+
+	wire.holdReplies()
+	s.stage("k", 3)
+	s.eventually("its batch is in flight", 10*time.Second, func() bool { n, _ := published.events(); return n == 2 })
+	s.exec("UPDATE outbox.outbox_lane SET lease_owner = 'thief', lease_token = gen_random_uuid(), lease_until = clock_timestamp() + '1 hour' WHERE lane = $1", lane)
+	wire.resume()
+	s.eventually("it is told", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), "lanes lost") })
+
+	after := s.stage("k", 1)
+	s.stageInOtherLane(lane)
+	s.eventually("another lane goes on", 10*time.Second, func() bool { return s.settled() == 2 })
+	if n := published.of(after[0]); n != 0 {
+		t.Errorf("an event of the stolen lane was published %d times", n)
+	}
+	if now := query[string](s, "SELECT drained::text FROM outbox.outbox_lane WHERE lane = $1", lane); now != drained {
+		t.Errorf("the cursor of the stolen lane moved from %s to %s", drained, now)
+	}
+	s.exec("UPDATE outbox.outbox_lane SET lease_owner = NULL, lease_token = NULL, lease_until = NULL WHERE lane = $1", lane)
+	s.wantLogInStream(10 * time.Second)
+}
+
+// stageInOtherLane commits an event of another lane.
+func (s *setup) stageInOtherLane(lane int16) {
+	s.t.Helper()
+	for range 100 {
+		if id := s.stage("", 1); query[int16](s, "SELECT lane FROM outbox.event_outbox WHERE event_id = $1", id[0]) != lane {
+			return
+		}
+		s.exec("DELETE FROM outbox.event_outbox WHERE seq = (SELECT max(seq) FROM outbox.event_outbox)")
+	}
+	s.t.Fatal("every event lands in one lane")
+}
+
+// TestSettleNeedsItsTokenAndALiveLease runs the statement itself.
+func TestSettleNeedsItsTokenAndALiveLease(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	st := relay.StatementTexts("outbox")
+	type state struct {
+		Drained string
+		Batches int
+	}
+	present := func() state {
+		return state{query[string](s, "SELECT drained::text FROM outbox.outbox_lane WHERE lane = 0"), query[int](s, "SELECT count(*) FROM outbox.outbox_batch")}
+	}
+	s.exec("UPDATE outbox.outbox_lane SET lease_owner = 'a', lease_token = gen_random_uuid(), lease_until = clock_timestamp() + '1 hour' WHERE lane = 0")
+	token := query[string](s, "SELECT lease_token::text FROM outbox.outbox_lane WHERE lane = 0")
+	incarnation := query[string](s, "SELECT "+relay.Incarnation)
+	settle := func(token, incarnation string) int {
+		snapshot := query[string](s, "SELECT pg_current_snapshot()::text")
+		return query[int](s, st["settle"], "default", int16(0), token, snapshot, nil, nil, int64(7), 1, int64(1), int64(1), streamName, int64(7), int64(7), incarnation)
+	}
+	untouched := func(what string, n int, before state) {
+		t.Helper()
+		if diff := cmp.Diff(before, present()); n != 0 || diff != "" {
+			t.Errorf("%s: settle found %d lanes and changed (-before +after):\n%s", what, n, diff)
+		}
+	}
+
+	before := present()
+	untouched("a foreign token", settle("0190b0c4-7d1e-7c1e-8a44-5a3c2c1f9d10", incarnation), before)
+	untouched("another life of the server", settle(token, "another"), before)
+	if n := settle(token, incarnation); n != 1 || present() == before {
+		t.Errorf("a settle with its token found %d lanes and left %v", n, present())
+	}
+	s.exec("UPDATE outbox.outbox_lane SET lease_until = clock_timestamp() WHERE lane = 0")
+	before = present()
+	untouched("an expired lease that nobody took", settle(token, incarnation), before)
+}
+
+// TestSettleRepeatedIsRecordedOnce: the outcome of the first may have been lost.
+func TestSettleRepeatedIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	st := relay.StatementTexts("outbox")
+	s.exec("UPDATE outbox.outbox_lane SET lease_owner = 'a', lease_token = gen_random_uuid(), lease_until = clock_timestamp() + '1 hour' WHERE lane = 0")
+	token := query[string](s, "SELECT lease_token::text FROM outbox.outbox_lane WHERE lane = 0")
+	incarnation := query[string](s, "SELECT "+relay.Incarnation)
+	snapshot := query[string](s, "SELECT pg_current_snapshot()::text")
+	pos := int64(41)
+	for _, paging := range []struct {
+		target *string
+		pos    *int64
+	}{{nil, nil}, {&snapshot, &pos}} {
+		before := s.settled()
+		for range 3 {
+			n := query[int](s, st["settle"], "default", int16(0), token, snapshot, paging.target, paging.pos, int64(7), 5, int64(1), int64(9), streamName, int64(3), int64(7), incarnation)
+			if n != 1 {
+				t.Errorf("settle found %d lanes", n)
+			}
+		}
+		if n := s.settled() - before; n != 5 {
+			t.Errorf("a batch of 5 events was recorded as %d", n)
+		}
+	}
+}

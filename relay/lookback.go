@@ -1,0 +1,96 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+)
+
+// lookBack finds what a previous owner published and did not settle, for the lanes that one
+// claim took over without a clean hand-back. Every settle, and every renewal of an idle
+// lane, stores a stream sequence before which nothing unsettled of the lane can be;
+// what comes after it is read once, headers only, and the ids that are there already are
+// not published again. So a crash between publish and settle leaves one copy, however
+// long ago it was and whatever the dedup window is.
+//
+// It is shared by the lanes of the claim; the first that needs it reads.
+type lookBack struct {
+	from uint64 // the last sequence that need not be read
+
+	mu   sync.Mutex
+	done bool
+	ids  map[string]uint64 // Nats-Msg-Id to stream sequence
+}
+
+// mark gives the events of the batch that are in the stream already their sequences.
+func (k *lookBack) mark(ctx context.Context, r *Relay, b *batch) (found int, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.done {
+		if k.ids, err = r.storedSince(ctx, k.from); err != nil {
+			return 0, fmt.Errorf("look back in stream %s after sequence %d: %w", r.cfg.Stream, k.from, err)
+		}
+		k.done = true
+		r.log.Info("looked back: a lane was not handed back", "after", k.from, "ids", len(k.ids))
+	}
+	for i := range b.events {
+		e := &b.events[i]
+		if seq := k.ids[wire.MsgID(e.Source, e.ID)]; seq != 0 && e.streamSeq == 0 {
+			e.streamSeq = seq
+			found++
+		}
+	}
+	return found, nil
+}
+
+// storedSince reads the ids that the stream has after a sequence, up to where it ends now.
+func (r *Relay) storedSince(ctx context.Context, from uint64) (map[string]uint64, error) {
+	stream, err := r.js.Stream(ctx, r.cfg.Stream)
+	if err != nil {
+		return nil, err
+	}
+	state := stream.CachedInfo().State
+	if from > state.LastSeq {
+		// Not the stream that the sequence is of: purged and made again, or restored.
+		r.log.Warn("stream sequence went back: reading the whole stream", "expected", from, "last", state.LastSeq)
+		from = 0
+	}
+	ids := map[string]uint64{}
+	if state.Msgs == 0 || from >= state.LastSeq {
+		return ids, nil
+	}
+	consumer, err := r.js.OrderedConsumer(ctx, r.cfg.Stream, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:   max(from+1, state.FirstSeq),
+		HeadersOnly:   true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(1000))
+	if err != nil {
+		return nil, err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return nil, err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		if id := m.Headers().Get(nats.MsgIdHdr); id != "" {
+			ids[id] = meta.Sequence.Stream
+		}
+		if meta.Sequence.Stream >= state.LastSeq {
+			return ids, nil
+		}
+	}
+}

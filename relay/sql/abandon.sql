@@ -1,0 +1,6 @@
+-- Ends leases at once, so that the next claim need not wait for them. The owner stays
+-- named: what these lanes had in flight may not have been settled.
+UPDATE {{schema}}.outbox_lane l
+   SET lease_until = clock_timestamp()
+  FROM unnest($2::smallint[], $3::text[]::uuid[]) AS m (lane, token)
+ WHERE l.relay_group = $1 AND l.lane = m.lane AND l.lease_token = m.token

@@ -1,0 +1,121 @@
+package catalog_test
+
+var tableDrifts = []drift{
+	{name: "nothing", do: "SELECT 1"},
+	{name: "fillfactor", do: "ALTER TABLE outbox.outbox_lane SET (fillfactor = 100)",
+		want: []string{"table outbox_lane: option fillfactor"}},
+	{name: "fillfactor reset", do: "ALTER TABLE outbox.outbox_lane RESET (fillfactor)",
+		want: []string{"table outbox_lane: option fillfactor"}},
+	{name: "autovacuum of a partition", do: "ALTER TABLE outbox.event_outbox_2 SET (autovacuum_enabled = off)",
+		want: []string{"table event_outbox_2: option autovacuum_enabled"}},
+	{name: "autovacuum of a toast table", do: "ALTER TABLE outbox.event_outbox_2 RESET (toast.autovacuum_vacuum_insert_threshold)",
+		want: []string{"table event_outbox_2: option toast.autovacuum_vacuum_insert_threshold"}},
+	{name: "unlogged", do: "ALTER TABLE outbox.outbox_lane SET UNLOGGED",
+		want: []string{"table outbox_lane: persistence"}, matters: true},
+	{name: "replica identity", do: "ALTER TABLE outbox.event_outbox REPLICA IDENTITY FULL",
+		want: []string{"table event_outbox: replica identity"}},
+	{name: "row security", do: "ALTER TABLE outbox.event_outbox ENABLE ROW LEVEL SECURITY",
+		want: []string{"table event_outbox: row security"}, matters: true},
+	{name: "forced row security", do: "ALTER TABLE outbox.event_outbox ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+		want: []string{"table event_outbox: row security", "table event_outbox: forced row security"}, matters: true},
+	{name: "policy in force", do: "ALTER TABLE outbox.event_outbox ENABLE ROW LEVEL SECURITY; CREATE POLICY mine ON outbox.event_outbox USING (lane = 1)",
+		want: []string{"table event_outbox: row security", "policy event_outbox.mine: existence"}, matters: true},
+	{name: "policy not in force", do: "CREATE POLICY mine ON outbox.event_outbox USING (lane = 1)",
+		want: []string{"policy event_outbox.mine: existence"}},
+	{name: "rule", do: "CREATE RULE lose AS ON INSERT TO outbox.outbox_batch DO INSTEAD NOTHING",
+		want: []string{"rule outbox_batch.lose: existence"}, matters: true},
+	{name: "table missing", do: "DROP TABLE outbox.outbox_retry",
+		want: []string{"table outbox_retry: existence"}, matters: true},
+	{name: "table with rows missing", do: "DROP TABLE outbox.outbox_lane",
+		want: []string{"table outbox_lane: existence"}, matters: true},
+	{name: "table with a key missing", do: "DROP TABLE outbox.hold_receipt",
+		want: []string{"table hold_receipt: existence"}, matters: true},
+	{name: "log missing", do: "DROP TABLE outbox.event_outbox CASCADE",
+		want: []string{"table event_outbox: existence", "view event_outbox_info: existence"}, matters: true},
+	{name: "extra trigger", do: `CREATE FUNCTION public.lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+		CREATE TRIGGER "Lose it" BEFORE INSERT ON outbox.event_outbox FOR EACH ROW EXECUTE FUNCTION public.lose()`,
+		want: []string{"trigger event_outbox.Lose it: existence"}, matters: true},
+	{name: "extra trigger on a partition", do: `CREATE FUNCTION public.lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+		CREATE TRIGGER lose BEFORE INSERT ON outbox.event_outbox_1 FOR EACH ROW EXECUTE FUNCTION public.lose()`,
+		want: []string{"trigger event_outbox_1.lose: existence"}, matters: true},
+	{name: "trigger missing", do: "DROP TRIGGER hold_audit_append_only ON outbox.hold_audit",
+		want: []string{"trigger hold_audit.hold_audit_append_only: existence"}, matters: true},
+	{name: "constraint trigger missing", do: "DROP TRIGGER hold_receipt_has_id ON outbox.hold_receipt",
+		want: []string{"trigger hold_receipt.hold_receipt_has_id: existence"}, matters: true},
+	{name: "trigger disabled", do: "ALTER TABLE outbox.outbox_retry DISABLE TRIGGER outbox_retry_one_fate",
+		want: []string{"trigger outbox_retry.outbox_retry_one_fate: enabled"}, matters: true},
+	{name: "trigger on other columns", do: `DROP TRIGGER outbox_retry_one_fate ON outbox.outbox_retry;
+		CREATE TRIGGER outbox_retry_one_fate BEFORE INSERT ON outbox.outbox_retry FOR EACH ROW EXECUTE FUNCTION outbox._one_fate()`,
+		want: []string{"trigger outbox_retry.outbox_retry_one_fate: definition"}, matters: true},
+}
+
+// dropInfo and createInfo stand around what a view forbids.
+const (
+	dropInfo   = "DROP VIEW outbox.event_outbox_info;"
+	createInfo = `CREATE VIEW outbox.event_outbox_info AS
+		SELECT event_id, source, type, subject, "time", partition_key, datacontenttype, dataschema, extensions,
+		octet_length(data) AS data_bytes, tx IS NULL AS held, hold_operation_id, hold_generation, staged_at, lane, seq, slot, tx
+		FROM outbox.event_outbox;`
+	otherLane = `ALTER TABLE outbox.event_outbox DROP COLUMN lane;
+		ALTER TABLE outbox.event_outbox ADD COLUMN lane smallint NOT NULL GENERATED ALWAYS AS ((hashtext(event_id) % 16)::smallint) STORED;
+		ALTER TABLE outbox.event_outbox ADD CONSTRAINT event_outbox_pkey PRIMARY KEY (lane, seq, slot);
+		CREATE INDEX event_outbox_lane_tx ON outbox.event_outbox (lane, tx) WHERE tx IS NOT NULL;`
+)
+
+var columnDrifts = []drift{
+	{name: "column type", do: "ALTER TABLE outbox.outbox_batch ALTER COLUMN events TYPE bigint",
+		want: []string{"column outbox_batch.events: type"}, matters: true},
+	{name: "column type under a view", do: dropInfo + "ALTER TABLE outbox.event_outbox ALTER COLUMN hold_generation TYPE bigint;" + createInfo,
+		want: []string{"column event_outbox.hold_generation: type"}, matters: true},
+	{name: "column type with a default", do: "ALTER TABLE outbox.outbox_retry ALTER COLUMN requeue_epoch TYPE bigint",
+		want: []string{"column outbox_retry.requeue_epoch: type"}, matters: true},
+	{name: "column type of an identity", do: "ALTER TABLE outbox.hold_audit ALTER COLUMN id TYPE integer",
+		want: []string{"column hold_audit.id: type"}, matters: true},
+	{name: "column length", do: dropInfo + "ALTER TABLE outbox.event_outbox ALTER COLUMN dataschema TYPE varchar(255);" + createInfo,
+		// The check casts what is no text, and so does nothing else.
+		want: []string{"column event_outbox.dataschema: type", "constraint event_outbox.event_outbox_dataschema: definition"}, matters: true},
+	{name: "collation", do: `ALTER TABLE outbox.outbox_batch ALTER COLUMN stream TYPE text COLLATE "C"`,
+		want: []string{"column outbox_batch.stream: collation"}, matters: true},
+	{name: "not null missing", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN source DROP NOT NULL",
+		want: []string{"column event_outbox.source: not null"}, matters: true},
+	{name: "not null extra", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN subject SET NOT NULL",
+		want: []string{"column event_outbox.subject: not null"}, matters: true},
+	{name: "not null of a partition", do: "ALTER TABLE outbox.event_outbox_1 ALTER COLUMN subject SET NOT NULL",
+		want: []string{"column event_outbox_1.subject: not null"}, matters: true},
+	{name: "not null that was never checked", do: "ALTER TABLE outbox.outbox_batch ALTER COLUMN stream DROP NOT NULL, ADD CONSTRAINT s NOT NULL stream NOT VALID",
+		want: []string{"column outbox_batch.stream: not null"}, matters: true, since: 18},
+	{name: "default changed", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN staged_at SET DEFAULT now()",
+		want: []string{"column event_outbox.staged_at: default"}, matters: true},
+	{name: "default missing", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN tx DROP DEFAULT",
+		want: []string{"column event_outbox.tx: default"}, matters: true},
+	{name: "default extra", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN subject SET DEFAULT 'x'",
+		want: []string{"column event_outbox.subject: default"}, matters: true},
+	{name: "generated expression", do: dropInfo + otherLane + createInfo,
+		want: []string{"column event_outbox.lane: generated"}, matters: true},
+	{name: "generated no more", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN lane DROP EXPRESSION",
+		want: []string{"column event_outbox.lane: generated"}, matters: true},
+	{name: "generated extra", do: "ALTER TABLE outbox.outbox_batch DROP COLUMN stream, ADD COLUMN stream text NOT NULL GENERATED ALWAYS AS ('x') STORED",
+		want: []string{"column outbox_batch.stream: generated"}, matters: true},
+	{name: "identity by default", do: "ALTER TABLE outbox.hold_audit ALTER COLUMN id SET GENERATED BY DEFAULT",
+		want: []string{"column hold_audit.id: identity"}, matters: true},
+	{name: "identity missing", do: "ALTER TABLE outbox.hold_audit ALTER COLUMN id DROP IDENTITY",
+		want: []string{"column hold_audit.id: identity"}, matters: true},
+	{name: "storage", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN data SET STORAGE EXTERNAL",
+		want: []string{"column event_outbox.data: storage"}},
+	{name: "storage of a partition", do: "ALTER TABLE outbox.event_outbox_0 ALTER COLUMN data SET STORAGE MAIN",
+		want: []string{"column event_outbox_0.data: storage"}},
+	{name: "compression", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN data SET COMPRESSION pglz",
+		want: []string{"column event_outbox.data: compression"}},
+	{name: "statistics", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN source SET STATISTICS 1000",
+		want: []string{"column event_outbox.source: statistics"}},
+	{name: "column options", do: "ALTER TABLE outbox.event_outbox_0 ALTER COLUMN source SET (n_distinct = 5)",
+		want: []string{"column event_outbox_0.source: options"}},
+	{name: "column missing", do: "ALTER TABLE outbox.outbox_batch DROP COLUMN stream",
+		want: []string{"column outbox_batch.stream: existence"}, matters: true},
+	{name: "column renamed", do: "ALTER TABLE outbox.outbox_batch RENAME COLUMN stream TO \"Stream\"",
+		want: []string{"column outbox_batch.stream: existence"}, matters: true},
+	{name: "column extra", do: "ALTER TABLE outbox.event_outbox ADD COLUMN tenant text",
+		want: []string{"column event_outbox.tenant: existence"}},
+	{name: "column extra that inserts must fill", do: "ALTER TABLE outbox.event_outbox ADD COLUMN tenant text NOT NULL",
+		want: []string{"column event_outbox.tenant: existence"}, matters: true},
+}

@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/schema/canonical"
+)
+
+// DB is what reading needs: a pool, a connection or a transaction of pgx. In a transaction
+// it uses a savepoint, and takes back every setting that it changed.
+type DB interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+// Live is what a server says about one database schema.
+type Live struct {
+	Schema string
+	Major  int // version of the server, such as 15
+
+	facts facts
+}
+
+//go:embed sql/*.sql
+var statements embed.FS
+
+// parts of the statement that reads a catalog, in the order of their output.
+var parts = []string{
+	"schema", "tables", "options", "partitions", "columns", "constraints", "references", "indexes",
+	"triggers", "policies", "sequences", "functions", "views", "rights",
+}
+
+var (
+	settingsSQL = statement("settings")
+	readSQL     = readStatement()
+)
+
+// Read reads what a database schema has under our names, and what hangs on that. A schema
+// that is not there is an empty catalog, in which [Compare] finds everything missing.
+func Read(ctx context.Context, db DB, schema string) (*Live, error) {
+	if !canonical.ValidIdentifier(schema) {
+		return nil, fmt.Errorf("read catalog: %q is not the name of a database schema", schema)
+	}
+	relations, functions, err := names()
+	if err != nil {
+		return nil, fmt.Errorf("read catalog: %w", err)
+	}
+	tx, err := begin(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("read catalog of schema %s: begin: %w", schema, err)
+	}
+	defer tx.Rollback(ctx) //nolint:errcheck // nothing was written
+	live, err := read(ctx, tx, schema, relations, functions)
+	if err != nil {
+		return nil, fmt.Errorf("read catalog of schema %s: %w", schema, err)
+	}
+	return live, nil
+}
+
+// begin begins a read-only transaction with one snapshot, or a savepoint in the caller's.
+func begin(ctx context.Context, db DB) (pgx.Tx, error) {
+	type beginner interface {
+		BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
+	}
+	if whole, ok := db.(beginner); ok {
+		return whole.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	}
+	return db.Begin(ctx)
+}
+
+// read reads in a transaction. Null names mean everything.
+func read(ctx context.Context, tx pgx.Tx, schema string, relations, functions []string) (*Live, error) {
+	live := &Live{Schema: schema, facts: facts{}}
+	if err := tx.QueryRow(ctx, settingsSQL).Scan(&live.Major); err != nil {
+		return nil, fmt.Errorf("prepare: %w", err)
+	}
+	rows, err := tx.Query(ctx, readSQL, schema, relations, functions)
+	if err != nil {
+		return nil, err
+	}
+	var kind, table, name, property, value string
+	_, err = pgx.ForEachRow(rows, []any{&kind, &table, &name, &property, &value}, func() error {
+		live.facts.add(newObject(kind, table, name), property, value)
+		return nil
+	})
+	return live, err
+}
+
+// names returns the relations and the functions that any canonical schema may have.
+func names() (relations, functions []string, err error) {
+	ours, err := known()
+	if err != nil {
+		return nil, nil, err
+	}
+	for o := range ours.facts {
+		switch o.Kind {
+		case kindTable, kindView, kindSequence:
+			relations = append(relations, o.Name)
+		case kindFunction:
+			functions = append(functions, functionName(o.Name))
+		}
+	}
+	return relations, functions, nil
+}
+
+// functionName returns a function's name without its arguments.
+func functionName(signature string) string {
+	name, _, _ := strings.Cut(signature, "(")
+	return name
+}
+
+// statement returns an embedded statement without its comments, which would travel with
+// every call.
+func statement(name string) string {
+	text, _ := statements.ReadFile("sql/" + name + ".sql") // embedded, and a test runs each
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func readStatement() string {
+	selects := make([]string, len(parts))
+	for i, part := range parts {
+		selects[i] = statement(part)
+	}
+	return statement("ours") + "\n" + strings.Join(selects, "\nUNION ALL\n")
+}
