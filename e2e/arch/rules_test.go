@@ -47,7 +47,7 @@ var (
 	}
 	commandLine = []string{
 		"github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/sethvargo/go-envconfig",
-		"github.com/goccy/go-yaml/...", "github.com/aymanbagabas/go-udiff/...",
+		"github.com/goccy/go-yaml/...", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/term",
 	}
 	natsServer = []string{"github.com/nats-io/nats-server/v2/..."}
 	testTools  = []string{

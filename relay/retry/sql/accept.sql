@@ -8,6 +8,6 @@ WITH gone AS (
 ), recorded AS (
   INSERT INTO {{schema}}.outbox_batch
     (relay_group, lane, events, seq_first, seq_last, stream, stream_seq_first, stream_seq_last)
-  SELECT g.relay_group, g.lane, 1, g.seq, g.seq, $8, $7, $7 FROM gone g WHERE $7 > 0
+  SELECT g.relay_group, g.lane, 1, g.seq, g.seq, $8, $7::bigint, $7::bigint FROM gone g WHERE $7::bigint > 0
 )
 SELECT g.lane, coalesce(g.partition_key, '') FROM gone g
