@@ -2,18 +2,20 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/schema/canonical"
+	"github.com/holdfast-dev/holdfast/schema/catalog"
 )
 
 // Querier is what reading the schema needs: a connection, a pool or a transaction of pgx.
+// The catalog is read in a read-only transaction, or behind a savepoint of the given one, so
+// that the settings it needs go away with it.
 type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
 // Schema is what a database says about its Holdfast.
@@ -22,6 +24,8 @@ type Schema struct {
 	Params     canonical.Params // with which the component outbox was rendered
 	Components []Installed      // in alphabetical order
 	Identity   int64            // system identifier of the cluster that serves the database now
+
+	live *catalog.Live // what is really there, whatever the migrations recorded
 }
 
 // Installed is a component that a database has.
@@ -75,7 +79,7 @@ func ReadSchema(ctx context.Context, db Querier, schema string) (Schema, error) 
 		if err := row.Scan(&i.Component, &i.Version, &i.Checksum, &params, &i.Identity, &s.Identity); err != nil {
 			return i, err
 		}
-		i.Params, err = parseParams(params)
+		i.Params, err = canonical.ParseParams(params)
 		return i, err
 	})
 	if err != nil {
@@ -83,6 +87,9 @@ func ReadSchema(ctx context.Context, db Querier, schema string) (Schema, error) 
 	}
 	if log, has := s.Component(canonical.Outbox); has {
 		s.Params = log.Params
+	}
+	if s.live, err = catalog.Read(ctx, db, s.Name); err != nil {
+		return Schema{}, fmt.Errorf("read schema %s: %w", s.Name, explain(err, nil, 0))
 	}
 	return s, nil
 }
@@ -111,22 +118,4 @@ func (p *Publisher) Verify(ctx context.Context, db Querier, components ...canoni
 			Found: fmt.Sprint(limit), Expected: fmt.Sprint(p.maxEventBytes), kind: ErrSchemaMismatch}
 	}
 	return nil
-}
-
-// parseParams reads what canonical.Params.JSON wrote.
-func parseParams(text string) (canonical.Params, error) {
-	var p struct {
-		Schema        string `json:"schema"`
-		Lanes         int    `json:"lanes"`
-		Slots         int    `json:"slots"`
-		PeriodSeconds int    `json:"period_seconds"`
-		MaxEventBytes int    `json:"max_event_bytes"`
-	}
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return canonical.Params{}, fmt.Errorf("parse the recorded parameters: %w", err)
-	}
-	return canonical.Params{
-		Schema: p.Schema, Lanes: p.Lanes, Slots: p.Slots,
-		Period: time.Duration(p.PeriodSeconds) * time.Second, MaxEventBytes: p.MaxEventBytes,
-	}, nil
 }

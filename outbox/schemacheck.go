@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
@@ -13,9 +14,15 @@ import (
 type SchemaError struct {
 	Schema    string // the database schema
 	Component canonical.Component
-	Property  string // "version", "checksum", "parameters", "max_event_bytes" or "system identifier"
-	Found     string // empty when the component is missing
-	Expected  string
+	// Object is what differs in the catalog, such as "column event_outbox.seq"; empty for what
+	// the migrations recorded.
+	Object string
+	// Property of the object, such as "default" or "existence"; without one "version",
+	// "checksum", "parameters", "max_event_bytes", "system identifier" or "postgres version".
+	Property string
+	Found    string // empty when the component is missing
+	Expected string
+	Mend     string // SQL that mends the object
 
 	kind  error
 	newer bool // the database has a later version than this build
@@ -25,8 +32,22 @@ func (e *SchemaError) Error() string {
 	if e.kind == ErrSchemaMissing {
 		return fmt.Sprintf("verify schema %s: component %s: %v", e.Schema, e.Component, e.kind)
 	}
+	what := strings.TrimPrefix(e.Object+": "+e.Property, ": ")
 	return fmt.Sprintf("verify schema %s: component %s: %v: %s is %s, expected %s",
-		e.Schema, e.Component, e.kind, e.Property, e.Found, e.Expected)
+		e.Schema, e.Component, e.kind, what, brief(e.Found), brief(e.Expected))
+}
+
+// brief makes a line of a value, which may be the source of a function.
+func brief(value string) string {
+	const most = 120
+	line := strings.Join(strings.Fields(value), " ")
+	switch runes := []rune(line); {
+	case line == "":
+		return "not set"
+	case len(runes) > most:
+		return string(runes[:most]) + "..."
+	}
+	return line
 }
 
 // Is reports whether target is the sentinel of this kind of difference.
@@ -39,6 +60,12 @@ func (e *SchemaError) Hint() string {
 		return fmt.Sprintf("Write the migrations of the component %s with `outbox-gen write`, and run them; in a test, gen.Install.", e.Component)
 	case e.kind == ErrForeignCluster:
 		return "After a restore from a dump, logical replication or a blue/green switch run `relay rebase`. A physical failover never comes here."
+	case e.Object != "" && e.Mend != "" && !strings.Contains(e.Mend, "\n"):
+		return "Somebody changed the database. This mends it: " + e.Mend + " `outbox-gen verify` shows every difference."
+	case e.Object != "":
+		return "Somebody changed the database: `outbox-gen verify` shows every difference with the SQL that mends it."
+	case e.Property == "postgres version":
+		return "Upgrade Holdfast: this build was made for " + e.Expected + "."
 	case e.Property == "version" && e.newer:
 		return "The database was migrated for a newer build: upgrade this one."
 	case e.Property == "version":
@@ -53,7 +80,8 @@ func (e *SchemaError) Hint() string {
 // Check compares the schema with what this build expects of the components and of those
 // that they need; with no components, of outbox. It reports every difference, joined, as
 // [*SchemaError]: the version, the checksum of the SQL rendered with the recorded
-// parameters, parameters in which the components differ from one another, and the cluster.
+// parameters, parameters in which the components differ from one another, the cluster, and
+// everything in the catalog that matters, see [catalog.Difference].
 func (s Schema) Check(components ...canonical.Component) error {
 	if len(components) == 0 {
 		components = []canonical.Component{canonical.Outbox}
@@ -74,7 +102,8 @@ func (s Schema) Check(components ...canonical.Component) error {
 	for _, c := range order {
 		found = append(found, s.check(newest[c]))
 	}
-	return errors.Join(append(found, s.checkIdentity(order))...)
+	found = append(found, s.checkIdentity(order))
+	return errors.Join(append(found, s.checkCatalog(order)...)...)
 }
 
 // planParams are the recorded ones in the schema that was asked for. The defaults stand

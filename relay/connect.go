@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
+
+	"github.com/holdfast-dev/holdfast/outbox"
 )
 
 // PoolConfig parses a database URL or DSN into the settings of a pool for a relay that
@@ -74,6 +76,24 @@ func permanent(err error) bool {
 	return false
 }
 
+// hinted is an error with what a person can do about it, for [outbox.Hint].
+type hinted struct {
+	error
+	hint string
+}
+
+// Hint says what a person can do.
+func (e *hinted) Hint() string  { return e.hint }
+func (e *hinted) Unwrap() error { return e.error }
+
+// withHint adds the hint of a database error, unless it has one.
+func withHint(err error) error {
+	if outbox.Hint(err) != "" {
+		return err
+	}
+	return &hinted{error: err, hint: databaseHint(err)}
+}
+
 // databaseHint says what a person can do about a database error.
 func databaseHint(err error) string {
 	var pg *pgconn.PgError
@@ -91,6 +111,8 @@ func databaseHint(err error) string {
 		return "the schema is not installed as this build expects it"
 	case "25006":
 		return "connect to the primary, for example with target_session_attrs=read-write"
+	case "57P01", "57P02", "57P03":
+		return "the server is restarting, or somebody terminates connections: wait"
 	case "53300":
 		return "raise max_connections or lower pool_max_conns"
 	case "26000", "42P05":

@@ -29,14 +29,21 @@ type outage struct {
 	// nothing of the others.
 	failing map[int16]bool
 	since   time.Time
+	told    string    // the hint of its last line; "" while it has none, and then its end is not told either
 	logged  time.Time // when the last line was logged, of this outage or an earlier one
-	told    bool      // this outage was logged, so its end is worth a line as well
+	period  time.Time // since when lines are counted
+	lines   int       // logged since then
 	err     error
 	hint    string
 }
 
-// logPeriod is how often an outage that goes on, or comes and goes, is logged.
-const logPeriod = time.Minute
+// An outage is logged when it begins, when what can be done about it changes, and each
+// period while it goes on. What comes and goes is not logged more often than logBurst
+// times in a period.
+const (
+	logPeriod = time.Minute
+	logBurst  = 5
+)
 
 // Who, besides the lanes, uses the database or the broker.
 const (
@@ -100,8 +107,12 @@ func (h *health) failed(o *outage, from int16, message string, err error, hint s
 	}
 	o.failing[from] = true
 	o.err, o.hint = err, hint
-	if now.Sub(o.logged) >= logPeriod {
-		o.logged, o.told = now, true
+	if now.Sub(o.period) >= logPeriod {
+		o.period, o.lines = now, 0
+	}
+	if (o.told != hint && o.lines < logBurst) || now.Sub(o.logged) >= logPeriod {
+		o.logged, o.told = now, hint
+		o.lines++
 		attrs = append(attrs, "since", o.since.UTC().Format(time.RFC3339), "error", err, "hint", hint)
 		h.log.Warn(message, attrs...)
 	}
@@ -112,10 +123,10 @@ func (h *health) ok(o *outage, from int16, message string) {
 	if len(o.failing) > 0 || o.since.IsZero() {
 		return
 	}
-	if o.told {
+	if o.told != "" {
 		h.log.Info(message, "after", time.Since(o.since).Round(time.Millisecond))
 	}
-	o.since, o.told, o.err, o.hint = time.Time{}, false, nil, ""
+	o.since, o.told, o.err, o.hint = time.Time{}, "", nil, ""
 }
 
 // NotReadyError says what keeps a relay from its work.

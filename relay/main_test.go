@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -10,6 +11,15 @@ import (
 func TestMain(m *testing.M) {
 	if settings := os.Getenv(childEnv); settings != "" {
 		os.Exit(runChild(settings))
+	}
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		// These tests wait for leases, outages and restarts more than they compute.
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			panic(err)
+		}
 	}
 	outboxtest.Main(m)
 }

@@ -81,7 +81,8 @@ var errStopping = errors.New("the relay is stopping")
 // lets batches in flight finish for StopTimeout at most; what is left then is cut, and
 // will be published again by the next owner of its lane. Lanes are handed back. It
 // returns nil after a stop, and an error only for what no waiting mends: a schema that
-// this build does not know, another cluster's database. Call it once.
+// this build does not know, another cluster's database, a role without rights. [outbox.Hint]
+// says what to do about it. Call it once.
 func (r *Relay) Run(ctx context.Context) error {
 	controlPool, err := r.openControl(ctx)
 	if err != nil {
@@ -137,8 +138,11 @@ func (r *Relay) start(ctx context.Context) error {
 			r.health.databaseOK(fromSteward)
 			return nil
 		}
-		if permanent(err) || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return err
+		}
+		if permanent(err) {
+			return withHint(err)
 		}
 		r.health.databaseFailed(fromSteward, err)
 		if !pause.wait(ctx, nil) {

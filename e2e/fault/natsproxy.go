@@ -178,6 +178,9 @@ func (c *natsConn) publication(f *frame) [][]byte {
 				return nil
 			}
 		case natsDuplicate:
+			for range action.times {
+				c.expect(f.reply, m)
+			}
 			c.expect(f.reply, m)
 			return repeat(f.bytes(), action.times)
 		}
@@ -252,10 +255,12 @@ func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 			c.cut()
 			data = nil
 		case natsDelay:
-			time.AfterFunc(action.delay, func() { _ = c.toClient.write(true, data[0]) }) // it may have ended since
-			if m.Point == OnAck {
-				c.proxy.tell(event)
-			}
+			time.AfterFunc(action.delay, func() {
+				event.Delivered = c.toClient.write(true, data[0]) == nil // the connection may have ended since
+				if m.Point == OnAck {
+					c.proxy.tell(event)
+				}
+			})
 			return nil
 		case natsDuplicate:
 			event.Delivered = true

@@ -1,9 +1,11 @@
 package fault_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -237,7 +239,21 @@ func TestProcess(t *testing.T) {
 	if err := paused.Stop(10 * time.Second); err == nil {
 		t.Error("a child that was terminated ended well")
 	}
-	stubborn := start("sh", "-c", "trap '' TERM; echo ready; while true; do sleep 1; done")
+	says, tells, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer says.Close()
+	cmd := exec.Command("sh", "-c", "trap '' TERM; echo ready; exec sleep 60")
+	cmd.Stdout = tells
+	stubborn, err := fault.StartProcess(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stubborn.Kill)
+	if _, err := bufio.NewReader(says).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
 	if err := stubborn.Stop(200 * time.Millisecond); err == nil || stubborn.Running() {
 		t.Error("a child that ignores SIGTERM was not killed")
 	}

@@ -83,15 +83,30 @@ func ValidIdentifier(name string) bool {
 	return identifier.MatchString(name) && (len(name) < 3 || name[:3] != "pg_")
 }
 
+// recorded is how the parameters are kept in holdfast_schema.
+type recorded struct {
+	Schema        string `json:"schema"`
+	Lanes         int    `json:"lanes"`
+	Slots         int    `json:"slots"`
+	PeriodSeconds int    `json:"period_seconds"`
+	MaxEventBytes int    `json:"max_event_bytes"`
+}
+
 // JSON returns the parameters as they are recorded in holdfast_schema.
 func (p Params) JSON() string {
 	p = p.WithDefaults()
-	out, _ := json.Marshal(struct { // no field can fail to marshal
-		Schema        string `json:"schema"`
-		Lanes         int    `json:"lanes"`
-		Slots         int    `json:"slots"`
-		PeriodSeconds int    `json:"period_seconds"`
-		MaxEventBytes int    `json:"max_event_bytes"`
-	}{p.Schema, p.Lanes, p.Slots, int(p.Period / time.Second), p.MaxEventBytes})
+	out, _ := json.Marshal(recorded{p.Schema, p.Lanes, p.Slots, int(p.Period / time.Second), p.MaxEventBytes}) // no field can fail to marshal
 	return string(out)
+}
+
+// ParseParams reads what [Params.JSON] wrote.
+func ParseParams(text string) (Params, error) {
+	var r recorded
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return Params{}, fmt.Errorf("parse the recorded parameters: %w", err)
+	}
+	return Params{
+		Schema: r.Schema, Lanes: r.Lanes, Slots: r.Slots,
+		Period: time.Duration(r.PeriodSeconds) * time.Second, MaxEventBytes: r.MaxEventBytes,
+	}, nil
 }

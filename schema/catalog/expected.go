@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/schema/canonical"
@@ -24,6 +25,17 @@ const schemaToken = "{{schema}}"
 // in returns the facts for the database schema that was read.
 func (e *Expected) in(schema string) facts {
 	return e.facts.with(strings.NewReplacer(schemaToken, schema).Replace)
+}
+
+// objects returns the objects of some kinds.
+func (e *Expected) objects(kinds ...string) []Object {
+	var found []Object
+	for o := range e.facts {
+		if slices.Contains(kinds, o.Kind) {
+			found = append(found, o)
+		}
+	}
+	return found
 }
 
 // bodies returns the source of every function of a plan by its name. The names of our

@@ -40,12 +40,13 @@ const (
 	kindTrigger    = "trigger"
 	kindRule       = "rule"
 	kindPolicy     = "policy"
+	kindRole       = "role"
 	kindGrant      = "grant"
 )
 
 var kinds = []string{
 	kindSchema, kindSequence, kindTable, kindColumn, kindIdentity, kindConstraint, kindReference, kindIndex,
-	kindFunction, kindView, kindTrigger, kindRule, kindPolicy, kindGrant,
+	kindFunction, kindView, kindTrigger, kindRule, kindPolicy, kindRole, kindGrant,
 }
 
 func compareObjects(a, b Object) int {

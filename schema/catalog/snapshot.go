@@ -46,7 +46,12 @@ type UnknownMajorError struct {
 }
 
 func (e *UnknownMajorError) Error() string {
-	return fmt.Sprintf("no snapshot of the schema for Postgres %d, only for %v", e.Major, e.Known)
+	return fmt.Sprintf("Postgres %d is not known to this build, only %s", e.Major, e.Supported())
+}
+
+// Supported names the versions that this build knows.
+func (e *UnknownMajorError) Supported() string {
+	return fmt.Sprintf("Postgres %d to %d", slices.Min(e.Known), slices.Max(e.Known))
 }
 
 // Hint says what a person can do.

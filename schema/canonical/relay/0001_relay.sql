@@ -182,5 +182,55 @@ CREATE TRIGGER outbox_retry_one_fate BEFORE INSERT OR UPDATE OF relay_group, lan
 CREATE TRIGGER outbox_dead_letter_one_fate BEFORE INSERT OR UPDATE OF relay_group, lane, seq ON {{.Schema}}.outbox_dead_letter
   FOR EACH ROW EXECUTE FUNCTION {{.Schema}}._one_fate();
 
+-- What a person decides about dead letters. Whoever may call these needs no right on the
+-- tables and never sees a payload. The answer leaves out ids that are not there any more.
+
+-- dead_letter_requeue moves dead letters back to the waiting set, each with its event, a
+-- further epoch, and a line of history. They are due now.
+CREATE FUNCTION {{.Schema}}.dead_letter_requeue(relay_group text, ids bigint[], actor text, reason text) RETURNS SETOF bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH dead AS (
+    DELETE FROM {{.Schema}}.outbox_dead_letter d WHERE d.relay_group = $1 AND d.id = ANY ($2)
+    RETURNING d.*
+  ), kept AS (
+    INSERT INTO {{.Schema}}.outbox_requeued
+      (relay_group, seq, staged_at, "time", hold_generation, lane, hold_operation_id, event_id, source, type,
+       subject, datacontenttype, dataschema, partition_key, extensions, data)
+    SELECT d.relay_group, d.seq, d.staged_at, d."time", d.hold_generation, d.lane, d.hold_operation_id, d.event_id, d.source, d.type,
+           d.subject, d.datacontenttype, d.dataschema, d.partition_key, d.extensions, d.data
+      FROM dead d
+  ), waiting AS (
+    INSERT INTO {{.Schema}}.outbox_retry (relay_group, lane, seq, event_id, partition_key, work_kind, attempts, requeue_epoch)
+    SELECT d.relay_group, d.lane, d.seq, d.event_id, d.partition_key, 'parked', 0, d.requeue_epoch + 1 FROM dead d
+  ), told AS (
+    INSERT INTO {{.Schema}}.outbox_dead_letter_history
+      (dead_letter_id, seq, attempts, requeue_epoch, lane, relay_group, event_id, action, actor, reason)
+    SELECT d.id, d.seq, d.attempts, d.requeue_epoch, d.lane, d.relay_group, d.event_id, 'requeued', $3, $4 FROM dead d
+  )
+  SELECT d.id FROM dead d ORDER BY d.id
+$$;
+
+-- dead_letter_discard removes dead letters for good, and keeps who did it and why.
+CREATE FUNCTION {{.Schema}}.dead_letter_discard(relay_group text, ids bigint[], actor text, reason text) RETURNS SETOF bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH dead AS (
+    DELETE FROM {{.Schema}}.outbox_dead_letter d WHERE d.relay_group = $1 AND d.id = ANY ($2)
+    RETURNING d.id, d.seq, d.attempts, d.requeue_epoch, d.lane, d.relay_group, d.event_id
+  ), told AS (
+    INSERT INTO {{.Schema}}.outbox_dead_letter_history
+      (dead_letter_id, seq, attempts, requeue_epoch, lane, relay_group, event_id, action, actor, reason)
+    SELECT d.id, d.seq, d.attempts, d.requeue_epoch, d.lane, d.relay_group, d.event_id, 'discarded', $3, $4 FROM dead d
+  )
+  SELECT d.id FROM dead d ORDER BY d.id
+$$;
+
 -- Rights are granted by name (outbox-gen roles), never to everybody.
-REVOKE ALL ON FUNCTION {{.Schema}}._one_fate() FROM PUBLIC;
+REVOKE ALL ON FUNCTION
+  {{.Schema}}._one_fate(),
+  {{.Schema}}.dead_letter_requeue(text, bigint[], text, text),
+  {{.Schema}}.dead_letter_discard(text, bigint[], text, text)
+FROM PUBLIC;

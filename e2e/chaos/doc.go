@@ -1,0 +1,35 @@
+// Command chaos puts random load on relays while everything that they depend on is broken
+// at random, and then judges what arrived with package history.
+//
+//	make chaos                            one minute, a fresh seed, which is printed
+//	make chaos SEED=7 DURATION=300s       the schedule of that seed
+//	go run ./e2e/chaos -setup single -race
+//
+// There are two set-ups, and each gets half of the duration: three relays against one
+// nats-server, and three relays against a JetStream cluster of three nodes with a
+// replicated stream. Relays and servers are processes of their own. Every connection of a
+// relay or a producer goes through a proxy of package fault.
+//
+// # What it does
+//
+//	load     producers stage events of keys with rising versions, in transactions that commit,
+//	         roll back, roll back to a savepoint, take long, or lose the answer of their
+//	         commit; and operations whose events are held, and released or dropped, by
+//	         several callers at once; some are never decided
+//	faults   see Kind: relays are killed, stopped and made to stand still; acknowledgements
+//	         are cut off, swallowed, doubled, delayed; publications vanish or get errors;
+//	         links stall, slow down, refuse, lose everything; settles and commits lose their
+//	         answers; statements fail; Postgres crashes; nodes of NATS are killed
+//	heal     all faults end, everything runs again, and what may leave must arrive in time
+//	judge    every invariant of package history; besides, no relay may have ended by
+//	         itself, raced, or written a payload or a credential to its log or its metrics
+//
+// # What repeats
+//
+// The schedule of faults and each producer's decisions are functions of the seed alone:
+// -plan prints the schedule. What meets what is up to the scheduler of the
+// machine, so a failing seed repeats its schedule, and most often its failure.
+//
+// It ends with one line, CHAOS {json}, and status 1 if anything was violated; then the
+// logs and the record stay where it says.
+package main

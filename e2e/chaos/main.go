@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/e2e/fault"
+)
+
+// Exit codes, by the conventions of the relay's command line.
+const (
+	exitOK          = 0
+	exitNo          = 1 // something was violated, or it could not run
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// setup is what the relays publish to.
+type setup string
+
+const (
+	single  setup = "single"  // one nats-server
+	cluster setup = "cluster" // three nodes, and a stream with three replicas
+)
+
+// stream makes the schedules of the set-ups differ.
+func (s setup) stream() uint64 {
+	if s == cluster {
+		return 2
+	}
+	return 1
+}
+
+// settings are the flags.
+type settings struct {
+	seed     uint64
+	duration time.Duration
+	setup    string
+	tags     string
+	race     bool
+	plan     bool
+	verbose  bool
+}
+
+func (s settings) setups() []setup {
+	switch s.setup {
+	case string(single):
+		return []setup{single}
+	case string(cluster):
+		return []setup{cluster}
+	default:
+		return []setup{single, cluster}
+	}
+}
+
+func main() {
+	if fault.IsNode() {
+		os.Exit(fault.RunNode())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // the second ctrl-C cuts
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main without the process around it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	set, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		return exitUsage
+	}
+	length := set.duration / time.Duration(len(set.setups()))
+	if set.plan {
+		for _, s := range set.setups() {
+			for _, step := range plan(set.seed, s, length) {
+				fmt.Fprintln(stdout, s, step)
+			}
+		}
+		return exitOK
+	}
+	result := newResult(set)
+	for _, s := range set.setups() {
+		r := &trial{settings: set, setup: s, length: length, log: stderr}
+		if err := r.run(ctx, result); err != nil {
+			if ctx.Err() != nil {
+				fmt.Fprintln(stderr, "chaos: interrupted; everything that it started has ended")
+				return exitInterrupted
+			}
+			fmt.Fprintf(stderr, "chaos: %s: %v\n", s, err)
+			return exitNo
+		}
+	}
+	if err := result.print(stdout); err != nil {
+		fmt.Fprintln(stderr, "chaos:", err)
+		return exitNo
+	}
+	if !result.OK {
+		return exitNo
+	}
+	return exitOK
+}
+
+func parse(args []string, stderr io.Writer) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Uint64Var(&s.seed, "seed", 0, "of the schedule and the load; 0 takes a fresh one, and it is printed")
+	flags.DurationVar(&s.duration, "duration", time.Minute, "of load and faults, shared by the set-ups")
+	flags.StringVar(&s.setup, "setup", "both", "single, cluster or both")
+	flags.StringVar(&s.tags, "tags", "", "build tags of the relay: how a mutant is chosen")
+	flags.BoolVar(&s.race, "race", false, "build the relay with the race detector")
+	flags.BoolVar(&s.plan, "plan", false, "print the schedule and do nothing")
+	flags.BoolVar(&s.verbose, "v", false, "print each fault when it begins")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if s.seed == 0 {
+		s.seed = rand.Uint64N(1e9) + 1
+	}
+	known := s.setup == string(single) || s.setup == string(cluster) || s.setup == "both"
+	if flags.NArg() > 0 || s.duration < time.Second || !known {
+		fmt.Fprintln(stderr, "chaos: takes flags only, -duration of at least 1s, -setup single, cluster or both")
+		return s, errors.New("usage")
+	}
+	return s, nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Kind is a kind of fault.
+type Kind string
+
+// The faults. Those of relays have a relay as their target; one of nodes has a node.
+const (
+	relayKill  Kind = "relay_kill"  // SIGKILL, and later a new one
+	relayStop  Kind = "relay_stop"  // SIGTERM, which must end it in order, and a new one
+	relayPause Kind = "relay_pause" // SIGSTOP, SIGCONT
+
+	ackCut             Kind = "ack_cut"              // the connection ends before the nth acknowledgement
+	ackSwallow         Kind = "ack_swallow"          // n acknowledgements vanish
+	ackDuplicate       Kind = "ack_duplicate"        // n come twice
+	ackDelay           Kind = "ack_delay"            // n come late
+	ackError           Kind = "ack_error"            // n become errors, and the message is stored
+	publicationSwallow Kind = "publication_swallow"  // n vanish
+	publicationError   Kind = "publication_error"    // n get an error
+	publicationNobody  Kind = "publication_nobody"   // n find no responder
+	natsCut            Kind = "nats_cut"             // all connections end
+	natsRefuse         Kind = "nats_refuse"          // and no new one is possible
+	natsBlackHole      Kind = "nats_black_hole"      // nothing arrives
+	natsStall          Kind = "nats_stall"           // everything arrives late
+	natsSlow           Kind = "nats_slow"            // few bytes a second
+
+	settleCutAfter  Kind = "settle_cut_after"  // the answer of the nth settle is lost
+	settleCutBefore Kind = "settle_cut_before" // the nth settle is lost
+	statementFail   Kind = "statement_fail"    // n statements of a relay fail
+	statementStall  Kind = "statement_stall"   // n take long
+	connectFail     Kind = "connect_fail"      // too many connections
+	databaseCut     Kind = "database_cut"      // all connections of a relay end
+	databaseStall   Kind = "database_stall"    // everything takes long
+	databaseHole    Kind = "database_hole"     // nothing arrives
+
+	commitCutAfter  Kind = "commit_cut_after"  // the answer of a producer's commit is lost
+	commitCutBefore Kind = "commit_cut_before" // the commit is lost
+	beginFail       Kind = "begin_fail"        // 53000
+	producerCut     Kind = "producer_cut"      // all connections of producers end
+	producerStall   Kind = "producer_stall"    // everything takes long, also commits
+
+	postgresCrash Kind = "postgres_crash" // immediate stop, and a start
+	terminate     Kind = "terminate"      // every backend is terminated
+
+	nodeKill   Kind = "node_kill"   // SIGKILL, and a start
+	nodeStop   Kind = "node_stop"   // SIGTERM, and a start
+	nodePause  Kind = "node_pause"  // SIGSTOP, SIGCONT
+	leaderKill Kind = "leader_kill" // SIGKILL of the node that leads the stream
+	quorumKill Kind = "quorum_kill" // SIGKILL of two nodes
+)
+
+// weights say how often each kind is drawn. A set-up leaves out those that it has not.
+var weights = []struct {
+	kind   Kind
+	weight int
+	setup  setup // "" for both
+}{
+	{relayKill, 8, ""}, {relayStop, 3, ""}, {relayPause, 5, ""},
+	{ackCut, 5, ""}, {ackSwallow, 4, ""}, {ackDuplicate, 2, ""}, {ackDelay, 3, ""}, {ackError, 2, ""},
+	{publicationSwallow, 3, ""}, {publicationError, 3, ""}, {publicationNobody, 2, ""},
+	{natsCut, 3, ""}, {natsRefuse, 2, ""}, {natsBlackHole, 2, ""}, {natsStall, 3, ""}, {natsSlow, 2, ""},
+	{settleCutAfter, 5, ""}, {settleCutBefore, 3, ""}, {statementFail, 4, ""}, {statementStall, 3, ""}, {connectFail, 2, ""},
+	{databaseCut, 3, ""}, {databaseStall, 3, ""}, {databaseHole, 2, ""},
+	{commitCutAfter, 5, ""}, {commitCutBefore, 3, ""}, {beginFail, 2, ""}, {producerCut, 2, ""}, {producerStall, 2, ""},
+	{postgresCrash, 3, ""}, {terminate, 3, ""},
+	{nodeKill, 4, ""}, {nodeStop, 2, ""}, {nodePause, 3, ""}, {leaderKill, 4, cluster}, {quorumKill, 1, cluster},
+}
+
+// Step is one fault of a schedule.
+type Step struct {
+	At     time.Duration // since the beginning of the load
+	Kind   Kind
+	Target int           // which relay or node
+	For    time.Duration // how long it lasts, or until the next one comes
+	N      int           // how many things it concerns, or how many pass before it acts
+	Code   int           // which of the errors
+}
+
+func (s Step) String() string {
+	return fmt.Sprintf("%8.3fs %-20s target %d for %s n %d code %d", s.At.Seconds(), s.Kind, s.Target+1, s.For.Round(time.Millisecond), s.N, s.Code)
+}
+
+// meanPause is the mean time between two faults.
+const meanPause = 350 * time.Millisecond
+
+// plan makes the schedule: a function of its arguments and nothing else.
+func plan(seed uint64, s setup, length time.Duration) []Step {
+	rng := rand.New(rand.NewPCG(seed, s.stream()))
+	total := 0
+	for _, w := range weights {
+		if w.setup == "" || w.setup == s {
+			total += w.weight
+		}
+	}
+	var steps []Step
+	for at := time.Duration(0); ; {
+		at += time.Duration(rng.ExpFloat64() * float64(meanPause))
+		if at >= length {
+			return steps
+		}
+		step := Step{At: at.Round(time.Microsecond), Target: rng.IntN(relays), N: rng.IntN(20), Code: rng.IntN(1 << 10)}
+		step.Kind = draw(s, rng.IntN(total))
+		step.For = lasting(step.Kind, rng)
+		steps = append(steps, step)
+	}
+}
+
+func draw(s setup, dice int) Kind {
+	for _, w := range weights {
+		if w.setup != "" && w.setup != s {
+			continue
+		}
+		if dice -= w.weight; dice < 0 {
+			return w.kind
+		}
+	}
+	panic("chaos: the dice have more sides than there are weights")
+}
+
+// lasting draws how long a fault lasts: mostly less than a lease, sometimes more.
+func lasting(k Kind, rng *rand.Rand) time.Duration {
+	d := time.Duration((0.05 + rng.ExpFloat64()) * float64(lease) / 2)
+	limit := 2 * lease
+	switch k {
+	case natsSlow, ackDelay, statementStall:
+		limit = lease
+	case postgresCrash, quorumKill:
+		limit = lease / 2
+	}
+	return min(d, limit).Round(time.Millisecond)
+}

@@ -1,0 +1,36 @@
+// Package history judges what happened. It holds a record of a run, from the
+// transactions of producers to the messages of the stream, and functions that say what in
+// it must not be.
+//
+// # Where a history comes from
+//
+//	producers    each transaction that staged events, each release and drop, with its outcome:
+//	             ok, failed, or unknown when the answer was lost
+//	proxies      each publication that the broker was given, each acknowledgement, and whether
+//	             it was delivered
+//	a trigger    each change of a lane: claims, renewals, settles, hand-backs, with the session
+//	             that made it; in the transaction that made it, so it is true if the change is
+//	the ledger   business rows written with the events: the truth about unknown outcomes
+//	a reader     every message of the stream, read by code that shares nothing with the relay
+//	a consumer   what was read while the faults were going on
+//
+// # What must hold
+//
+// Each invariant is a function from a [History] to its violations, listed in [Invariants].
+// None of them asks the relay, and none takes the word of the outbox for what was
+// committed. Every one has tests that feed it a wrong history and want it to say so.
+//
+//	NoLoss                 what was committed, and is not held or dropped, is in the stream
+//	NoPhantom              what is in the stream was committed, and not before its commit began
+//	HoldSafety             what is held or dropped never is in the stream; what was released, not earlier
+//	SettledImpliesPresent  when a cursor passes an event, the event is in the stream
+//	BoundedDuplicates      a second copy has a cause, and there are no more copies than publications
+//	KeyOrder               the events of a key are in the stream in the order of their versions
+//	BytesEqual             a message says what was staged, to the byte
+//	StreamSequence         sequences have no gap, and acknowledgements and reads name the right one
+//	Liveness               after the last fault everything is delivered within its time
+//	Fencing                nobody settles or claims a lane that is another's, or whose lease is over
+//	CursorForward          the cursor of a lane never goes back
+//	Accounting             each event is settled once, and counters agree with the record
+//	OutcomesTrue           what was reported committed is, and what was reported failed is not
+package history

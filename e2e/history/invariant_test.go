@@ -1,0 +1,382 @@
+package history_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/e2e/history"
+)
+
+func TestNothingIsWrongWithASoundHistory(t *testing.T) {
+	t.Parallel()
+	got := sound().Judge()
+	if !got.OK() || got.String() != "" {
+		t.Errorf("findings:\n%s", got)
+	}
+	if len(got.Violations) != len(history.Invariants()) {
+		t.Errorf("counts of %d invariants, there are %d", len(got.Violations), len(history.Invariants()))
+	}
+}
+
+// find returns the index of the first copy of an event in the stream.
+func find(h *history.History, e history.Event) int {
+	return slices.IndexFunc(h.Stream, func(m history.Message) bool { return m.Name == e.Name })
+}
+
+// remove takes an event out of the stream, and everything that tells of it, so that nothing but
+// its absence is wrong.
+func remove(h *history.History, e history.Event) {
+	i := find(h, e)
+	sequence := h.Stream[i].Sequence
+	h.Stream = slices.Delete(h.Stream, i, i+1)
+	renumber(h)
+	h.Acks = slices.DeleteFunc(h.Acks, func(a history.Ack) bool { return a.Sequence == sequence })
+	h.Reads = slices.DeleteFunc(h.Reads, func(r history.Read) bool { return r.Sequence == sequence })
+	for i := range h.Acks {
+		if h.Acks[i].Sequence > sequence {
+			h.Acks[i].Sequence--
+		}
+	}
+	for i := range h.Reads {
+		if h.Reads[i].Sequence > sequence {
+			h.Reads[i].Sequence--
+		}
+	}
+	h.Counters = nil
+}
+
+func renumber(h *history.History) {
+	for i := range h.Stream {
+		h.Stream[i].Sequence = uint64(i + 1)
+	}
+}
+
+// add puts a message at the end of the stream, as if it had been published.
+func add(h *history.History, e history.Event) *history.Message {
+	id := history.MessageID(e.Name)
+	h.Publications = append(h.Publications, history.Publication{MessageID: id})
+	last := h.Stream[len(h.Stream)-1]
+	h.Stream = append(h.Stream, history.Message{Event: e, MessageID: id, Sequence: last.Sequence + 1, At: last.At.Add(time.Millisecond)})
+	return &h.Stream[len(h.Stream)-1]
+}
+
+// unsettle undoes the last settle, and what came after it.
+func unsettle(h *history.History, events int64) {
+	h.Moves = h.Moves[:len(h.Moves)-2]
+	h.Settled -= events
+}
+
+// swap lets two messages change places, and everything that tells of them follow.
+func swap(h *history.History, i, j int) {
+	h.Stream[i].Event, h.Stream[j].Event = h.Stream[j].Event, h.Stream[i].Event
+	a, b := h.Stream[i].MessageID, h.Stream[j].MessageID
+	h.Stream[i].MessageID, h.Stream[j].MessageID = b, a
+	for k := range h.Acks {
+		switch h.Acks[k].MessageID {
+		case a:
+			h.Acks[k].MessageID = b
+		case b:
+			h.Acks[k].MessageID = a
+		}
+	}
+	for k := range h.Reads {
+		switch h.Reads[k].MessageID {
+		case a:
+			h.Reads[k].MessageID = b
+		case b:
+			h.Reads[k].MessageID = a
+		}
+	}
+}
+
+// wrong are histories with one fault each. want are the invariants that see it.
+var wrong = []struct {
+	name   string
+	damage func(*history.History)
+	want   map[string]int
+}{
+	{
+		"an event is missing that no cursor has passed",
+		func(h *history.History) { remove(h, event("b", 1)); unsettle(h, 1) },
+		map[string]int{"no_loss": 1},
+	},
+	{
+		"an event is missing that was settled",
+		func(h *history.History) { remove(h, event("b", 1)) },
+		map[string]int{"no_loss": 1, "settled_implies_present": 1},
+	},
+	{
+		"a released event is missing",
+		func(h *history.History) { remove(h, event("r", 2)) },
+		map[string]int{"no_loss": 1, "settled_implies_present": 1},
+	},
+	{
+		"an event is missing whose commit had no answer",
+		func(h *history.History) { remove(h, event("a", 4)) },
+		map[string]int{"no_loss": 1, "settled_implies_present": 1},
+	},
+	{
+		"the broker lost what it had acknowledged",
+		func(h *history.History) { h.Stream = h.Stream[:len(h.Stream)-1] },
+		map[string]int{"no_loss": 1, "settled_implies_present": 1, "stream_sequence": 2},
+	},
+	{
+		"an event that was rolled back is in the stream",
+		func(h *history.History) { add(h, event("a", 3)) },
+		map[string]int{"no_phantom": 1, "key_order": 1},
+	},
+	{
+		"an event is in the stream whose commit had no answer and did not happen",
+		func(h *history.History) { add(h, event("a", 5)) },
+		map[string]int{"no_phantom": 1},
+	},
+	{
+		"an event that nobody staged is in the stream",
+		func(h *history.History) { add(h, event("x", 1)) },
+		map[string]int{"no_phantom": 1},
+	},
+	{
+		"an event is in the stream before its commit",
+		func(h *history.History) { h.Stages[len(h.Stages)-1].Begin = at(100_000) },
+		map[string]int{"no_phantom": 1},
+	},
+	{
+		"a dropped event is in the stream",
+		func(h *history.History) { add(h, event("d", 1)) },
+		map[string]int{"hold_safety": 1},
+	},
+	{
+		"a held event is in the stream",
+		func(h *history.History) { add(h, event("o", 1)) },
+		map[string]int{"hold_safety": 1},
+	},
+	{
+		"released events were in the stream before their release",
+		func(h *history.History) { h.Decisions[0].Begin = at(100_000) },
+		map[string]int{"hold_safety": 2},
+	},
+	{
+		"released events are in the stream, and nobody asked for a release",
+		func(h *history.History) { h.Decisions = h.Decisions[1:] },
+		map[string]int{"hold_safety": 2},
+	},
+	{
+		"the cursor passed an event before it was stored",
+		func(h *history.History) {
+			early := h.Stream[len(h.Stream)-1].At.Add(-5 * time.Millisecond)
+			h.Moves[len(h.Moves)-2].Began, h.Moves[len(h.Moves)-2].At = early, early
+		},
+		map[string]int{"settled_implies_present": 1},
+	},
+	{
+		"an event is in the stream twice within the window",
+		func(h *history.History) { add(h, event("b", 1)) },
+		map[string]int{"bounded_duplicates": 1},
+	},
+	{
+		"an event is in the stream twice, and was published once",
+		func(h *history.History) {
+			add(h, event("b", 1)).At = at(200_000)
+			h.Publications = h.Publications[:len(h.Publications)-1]
+		},
+		map[string]int{"bounded_duplicates": 1},
+	},
+	{
+		"an event is in the stream twice, long after one another",
+		func(h *history.History) { add(h, event("b", 1)).At = at(200_000) },
+		nil,
+	},
+	{
+		"an event is in the stream twice, and the broker was disrupted between",
+		func(h *history.History) {
+			m := add(h, event("b", 1))
+			h.Limits.Disruptions = []history.Span{{From: m.At.Add(-time.Microsecond), To: m.At, What: "kill"}}
+		},
+		nil,
+	},
+	{
+		"two events of a key change places",
+		func(h *history.History) { swap(h, 0, 1) },
+		map[string]int{"key_order": 1},
+	},
+	{
+		"released events of a key change places",
+		func(h *history.History) { swap(h, find(h, event("r", 1)), find(h, event("r", 2))) },
+		map[string]int{"key_order": 1},
+	},
+	{
+		"a payload has another byte",
+		func(h *history.History) { h.Stream[0].Digest[3]++ },
+		map[string]int{"bytes_equal": 1},
+	},
+	{
+		"an attribute has another value",
+		func(h *history.History) { h.Stream[0].Type = "thing.erased" },
+		map[string]int{"bytes_equal": 1},
+	},
+	{
+		"the ordering key is gone",
+		func(h *history.History) { h.Stream[0].Key = "" },
+		map[string]int{"bytes_equal": 1},
+	},
+	{
+		"a second copy has other bytes",
+		func(h *history.History) { m := add(h, event("b", 1)); m.At = at(200_000); m.Digest[0]++ },
+		map[string]int{"bytes_equal": 1},
+	},
+	{
+		"a message has an id of its own",
+		func(h *history.History) {
+			m := &h.Stream[len(h.Stream)-1]
+			m.MessageID = "new"
+			h.Acks[len(h.Acks)-1].MessageID, h.Reads[len(h.Reads)-1].MessageID = "new", "new"
+		},
+		map[string]int{"bytes_equal": 1},
+	},
+	{
+		"a message is no event",
+		func(h *history.History) {
+			*add(h, history.Event{}) = history.Message{Sequence: 7, At: at(1000), Fault: "is no event"}
+		},
+		map[string]int{"bytes_equal": 1},
+	},
+	{
+		"a sequence is missing",
+		func(h *history.History) {
+			h.Stream[5].Sequence++
+			h.Acks[5].Sequence++
+			h.Reads[5].Sequence++
+		},
+		map[string]int{"stream_sequence": 1},
+	},
+	{
+		"the times of the stream go back",
+		func(h *history.History) { h.Stream[1].At = h.Stream[0].At.Add(-2 * time.Millisecond) },
+		map[string]int{"stream_sequence": 1},
+	},
+	{
+		"an acknowledgement was for another message",
+		func(h *history.History) { h.Acks[0].Sequence = 2 },
+		map[string]int{"stream_sequence": 1},
+	},
+	{
+		"an acknowledgement of a duplicate without a sequence",
+		func(h *history.History) { h.Acks[0].Sequence, h.Acks[0].Duplicate = 0, true },
+		nil,
+	},
+	{
+		"a consumer read what the stream no longer has",
+		func(h *history.History) { h.Reads[0].MessageID = "another" },
+		map[string]int{"stream_sequence": 1},
+	},
+	{
+		"nothing was drained",
+		func(h *history.History) { h.Limits.Drained = time.Time{} },
+		map[string]int{"liveness": 1},
+	},
+	{
+		"draining took too long",
+		func(h *history.History) { h.Limits.Drained = h.Limits.Healed.Add(2 * time.Second) },
+		map[string]int{"liveness": 1},
+	},
+	{
+		"batches count an event twice",
+		func(h *history.History) { h.Settled++ },
+		map[string]int{"accounting": 1},
+	},
+	{
+		"batches do not count an event",
+		func(h *history.History) { h.Settled-- },
+		map[string]int{"accounting": 1},
+	},
+	{
+		"a relay counts more than was acknowledged",
+		func(h *history.History) { h.Counters[0].Published++ },
+		map[string]int{"accounting": 1},
+	},
+	{
+		"a relay counts what was acknowledged and not delivered",
+		func(h *history.History) { h.Acks[0].Delivered = false },
+		map[string]int{"accounting": 1},
+	},
+	{
+		"a commit that was reported did not happen",
+		func(h *history.History) { h.Stages[3].Outcome = history.OK },
+		map[string]int{"outcomes_true": 1},
+	},
+	{
+		"a rollback that was reported did not happen",
+		func(h *history.History) { h.Stages[2].Outcome = history.Failed },
+		map[string]int{"outcomes_true": 1},
+	},
+	{
+		"a drop that was reported released",
+		func(h *history.History) { h.Decisions[1].Release = true },
+		map[string]int{"outcomes_true": 1},
+	},
+}
+
+// TestEachFaultIsSeen is the proof that the checker can fail, and by which invariant.
+func TestEachFaultIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, c := range append(wrong, wrongLanes...) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := sound()
+			c.damage(h)
+			report := h.Judge()
+			got := map[string]int{}
+			for name, n := range report.Violations {
+				if n > 0 {
+					got[name] = n
+				}
+			}
+			want := c.want
+			if want == nil {
+				want = map[string]int{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("violations (-want +got):\n%s\n%s", diff, report)
+			}
+			if report.OK() != (len(want) == 0) {
+				t.Errorf("ok is %t", report.OK())
+			}
+			if strings.Contains(report.String(), "%!") {
+				t.Errorf("findings:\n%s", report)
+			}
+		})
+	}
+}
+
+// Each invariant is seen red at least once.
+func TestEachInvariantCanFail(t *testing.T) {
+	t.Parallel()
+	red := map[string]bool{}
+	for _, c := range append(wrong, wrongLanes...) {
+		for name := range c.want {
+			red[name] = true
+		}
+	}
+	for _, invariant := range history.Invariants() {
+		if !red[invariant.Name] {
+			t.Errorf("no wrong history for %s", invariant.Name)
+		}
+	}
+}
+
+func TestFindingsAreBounded(t *testing.T) {
+	t.Parallel()
+	h := sound()
+	for i := range 1000 {
+		add(h, event(fmt.Sprint("x", i), 1))
+	}
+	got := h.Judge()
+	if got.Violations["no_phantom"] != 1000 || len(got.Findings) != 10 {
+		t.Errorf("%d phantoms, %d findings; want 1000 and 10", got.Violations["no_phantom"], len(got.Findings))
+	}
+}

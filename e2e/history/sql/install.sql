@@ -1,0 +1,32 @@
+-- The witness of lanes: a row for each change, in the transaction that makes it.
+CREATE SCHEMA witness;
+CREATE TABLE witness.move (
+  id             bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  began          timestamptz NOT NULL DEFAULT statement_timestamp(),
+  at             timestamptz NOT NULL DEFAULT clock_timestamp(),
+  session        text        NOT NULL DEFAULT current_setting('application_name'),
+  lane           smallint    NOT NULL,
+  before_owner   text,
+  before_token   uuid,
+  before_until   timestamptz,
+  before_drained pg_snapshot NOT NULL,
+  before_target  pg_snapshot,
+  before_pos     bigint,
+  after_owner    text,
+  after_token    uuid,
+  after_until    timestamptz,
+  after_drained  pg_snapshot NOT NULL,
+  after_target   pg_snapshot,
+  after_pos      bigint
+);
+CREATE FUNCTION witness.record() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO witness.move (lane, before_owner, before_token, before_until, before_drained, before_target, before_pos,
+                            after_owner, after_token, after_until, after_drained, after_target, after_pos)
+  VALUES (OLD.lane, OLD.lease_owner, OLD.lease_token, OLD.lease_until, OLD.drained, OLD.target, OLD.pos,
+          NEW.lease_owner, NEW.lease_token, NEW.lease_until, NEW.drained, NEW.target, NEW.pos);
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER witness AFTER UPDATE ON outbox.outbox_lane
+  FOR EACH ROW WHEN (OLD.relay_group = 'default') EXECUTE FUNCTION witness.record();
