@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 func TestAcceptWantsProofOfStorage(t *testing.T) {
@@ -91,16 +93,17 @@ func TestBackoffDoublesUpToItsLimitWithJitter(t *testing.T) {
 
 func TestWorstOutcomeOfABatchIsReported(t *testing.T) {
 	t.Parallel()
-	lost, full, bad := errors.New("lost"), errors.New("full"), errors.New("bad")
+	lost, full := nats.ErrTimeout, &jetstream.APIError{ErrorCode: 10077}
+	bad := &jetstream.APIError{ErrorCode: codeMessageTooLarge}
 	var f failure
-	for _, step := range []struct {
-		class Class
-		err   error
-		want  error
-	}{{Unknown, lost, lost}, {Unavailable, full, full}, {Unknown, lost, full}, {Refused, bad, bad}, {Unavailable, full, bad}} {
-		f.worse(step.class, step.err, nil)
+	var e event
+	for _, step := range []struct{ err, want error }{{lost, lost}, {full, full}, {lost, full}, {bad, full}} {
+		f.add(&e, step.err)
 		if f.err != step.want {
 			t.Errorf("after %v the failure is %v, want %v", step.err, f.err, step.want)
 		}
+	}
+	if e.refused == nil || e.refused.Code != retry.MessageTooLarge {
+		t.Errorf("the event is refused for %v, want message_too_large", e.refused)
 	}
 }

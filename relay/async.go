@@ -25,43 +25,45 @@ type flight struct {
 	ack   jetstream.PubAckFuture
 }
 
-// failure is why an attempt left events without acknowledgement: the worst class that
-// it saw, and the event and error that gave it.
+// failure is why an attempt left events open: the class, and the event and error that gave
+// it. It is never Refused, which is said of single events.
 type failure struct {
 	class Class
 	err   error
 	event *event
 }
 
-// worse keeps f or takes the other failure: an event that was refused for itself must be
-// named, even if the connection was lost as well.
-func (f *failure) worse(class Class, err error, e *event) {
-	rank := map[Class]int{"": 0, Unknown: 1, Unavailable: 2, Refused: 3}
-	if rank[class] > rank[f.class] {
+// add takes the failure of an event. A refusal is the event's own; of the others the one that
+// says most about the broker is kept.
+func (f *failure) add(e *event, err error) {
+	switch class := Classify(err); {
+	case class == Refused:
+		e.refused = reasonOf(err)
+	case f.class == "" || (f.class == Unknown && class == Unavailable):
 		*f = failure{class: class, err: err, event: e}
 	}
 }
 
-// attempt publishes every event of the batch that is not stored yet, and returns when each of
-// them is stored, failed, or kept back because an earlier event of its key failed. A zero
-// failure means that all are stored. After a failure nothing more is started.
+// attempt publishes every open event of the batch, and returns when each of them is stored,
+// refused, failed, or kept back behind an earlier event of its key. A zero failure means
+// that none is open. After a failure nothing more is started.
 func (p *asyncPublisher) attempt(ctx context.Context, b *batch) failure {
 	var fail failure
 	queue := make([]flight, 0, len(b.events))
 	send := func(i int) {
-		if fail.class == Unavailable || ctx.Err() != nil {
+		e := &b.events[i]
+		if fail.class == Unavailable || ctx.Err() != nil || e.waits() {
 			return
 		}
-		e := &b.events[i]
 		// A fresh message each time: one that was handed over belongs to the client.
 		msg, err := p.encoder.Encode(&e.Record)
 		if err != nil {
-			fail.worse(Classify(err), err, e)
+			fail.add(e, err)
 			return
 		}
 		ack, err := p.js.PublishMsgAsync(msg, jetstream.WithRetryAttempts(0))
 		if err != nil {
-			fail.worse(Classify(err), err, e)
+			fail.add(e, err)
 			return
 		}
 		queue = append(queue, flight{index: i, ack: ack})
@@ -87,7 +89,7 @@ func (p *asyncPublisher) attempt(ctx context.Context, b *batch) failure {
 		e := &b.events[f.index]
 		seq, err := p.wait(ctx, f.ack, timeout)
 		if err != nil {
-			fail.worse(Classify(err), err, e)
+			fail.add(e, err)
 			continue
 		}
 		e.streamSeq = seq
@@ -95,8 +97,9 @@ func (p *asyncPublisher) attempt(ctx context.Context, b *batch) failure {
 			send(e.next)
 		}
 	}
-	if fail.class == "" && ctx.Err() != nil {
-		fail = failure{class: Unknown, err: context.Cause(ctx)}
+	b.parkFollowers()
+	if fail.class == "" && b.open() > 0 {
+		fail = failure{class: Unknown, err: context.Cause(ctx)} // it was cut short
 	}
 	return fail
 }

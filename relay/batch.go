@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 // event is a row of the log on its way to the stream.
@@ -12,6 +13,10 @@ type event struct {
 	seq int64
 	// streamSeq is where the stream stored it; 0 until it is acknowledged.
 	streamSeq uint64
+	// refused is why the broker will not have it; nil unless it said so.
+	refused *retry.Reason
+	// parked says that it waits behind an earlier event of its key that was refused.
+	parked bool
 	// next is the index of the next event of the same key in the batch, or -1.
 	next int
 	// later says that an earlier event of the batch has the same key.
@@ -67,11 +72,35 @@ func (b *batch) stored() int {
 	return n
 }
 
-// streamRange returns the smallest and the largest stream sequence of the batch.
+// waits reports whether the event will not be published by this batch.
+func (e *event) waits() bool { return e.refused != nil || e.parked }
+
+// parkFollowers parks the events that come behind a refused or parked one of their key.
+func (b *batch) parkFollowers() {
+	for i := range b.events { // seq order, so a chain is parked from its head on
+		if e := &b.events[i]; e.waits() && e.next >= 0 {
+			b.events[e.next].parked = true
+		}
+	}
+}
+
+// open counts the events that are neither stored nor left to wait.
+func (b *batch) open() int {
+	n := 0
+	for i := range b.events {
+		if e := &b.events[i]; e.streamSeq == 0 && !e.waits() {
+			n++
+		}
+	}
+	return n
+}
+
+// streamRange returns the smallest and the largest stream sequence of the batch, 0 when
+// nothing of it is stored.
 func (b *batch) streamRange() (first, last uint64) {
 	for i := range b.events {
 		s := b.events[i].streamSeq
-		if first == 0 || s < first {
+		if s != 0 && (first == 0 || s < first) {
 			first = s
 		}
 		last = max(last, s)

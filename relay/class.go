@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 // Class says what the outcome of a publication means for the event.
@@ -61,6 +62,24 @@ func Classify(err error) Class {
 	default:
 		return Unavailable
 	}
+}
+
+// reasonOf says why an event was refused, for an error of class Refused.
+func reasonOf(err error) *retry.Reason {
+	var api *jetstream.APIError
+	var invalid *wire.InvalidError
+	r := &retry.Reason{Code: retry.Rejected, Detail: err.Error()}
+	switch {
+	case errors.As(err, &invalid):
+		r.Code = retry.Malformed
+	case errors.Is(err, nats.ErrMaxPayload):
+		r.Code = retry.MessageTooLarge
+	case errors.As(err, &api) && api.ErrorCode == codeMessageTooLarge:
+		r.Code = retry.MessageTooLarge
+	case errors.As(err, &api) && api.ErrorCode == codeHeaderTooLarge:
+		r.Code = retry.HeaderTooLarge
+	}
+	return r
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 // Config are the settings of a relay. The zero value of a field means its default.
@@ -57,6 +58,12 @@ type Config struct {
 	// RetryMin and RetryMax bound the pause before a batch is published again and
 	// before a failed statement is repeated. Default to 50 ms and 5 s.
 	RetryMin, RetryMax time.Duration
+	// Retry says how often and when a refused event is tried again. An outage is not a
+	// refusal and counts nothing. Defaults to retry.DefaultPolicy.
+	Retry retry.Policy
+	// DeadLetterBlocksKey keeps the later events of a key waiting while the key has a dead
+	// letter. By default the key goes on.
+	DeadLetterBlocksKey bool
 	// StopTimeout is how long a stopping relay waits for batches in flight.
 	// Defaults to 10 s.
 	StopTimeout time.Duration
@@ -84,6 +91,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.AckTimeout, 5*time.Second)
 	setDefault(&c.RetryMin, 50*time.Millisecond)
 	setDefault(&c.RetryMax, 5*time.Second)
+	setDefault(&c.Retry, retry.DefaultPolicy())
 	setDefault(&c.StopTimeout, 10*time.Second)
 	setDefault(&c.UnreadyAfter, 15*time.Second)
 	if c.Owner == "" {

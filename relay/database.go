@@ -100,11 +100,12 @@ type renewal struct {
 	lanes                        []int16
 	tokens                       []string
 	stored, drained, incarnation []string
+	known                        []int64 // a stream sequence before which nothing unsettled can be; 0 says nothing
 }
 
 func (d *database) renew(ctx context.Context, cfg Config, m renewal) (kept []int16, pods, lanes int, err error) {
 	err = d.pool.QueryRow(ctx, d.sql.renew, cfg.Group, cfg.Owner, cfg.Version, cfg.Lease,
-		m.lanes, m.tokens, m.stored, m.drained, m.incarnation).Scan(&kept, &pods, &lanes)
+		m.lanes, m.tokens, m.stored, m.drained, m.incarnation, m.known).Scan(&kept, &pods, &lanes)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("renew leases: %w", d.checked(err))
 	}

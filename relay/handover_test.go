@@ -17,7 +17,7 @@ func TestCrashBetweenPublishAndSettleLeavesOneCopy(t *testing.T) {
 	if err != nil {
 		t.Fatalf("shorten the dedup window: %v", err)
 	}
-	first := s.start()
+	first := s.start(func(c *relayConfig) { c.Workers = 16 }) // a settle that hangs keeps its worker
 	s.stage("", 100)
 	s.eventually("100 events settled", 10*time.Second, func() bool { return s.settled() == 100 })
 

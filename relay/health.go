@@ -50,6 +50,7 @@ const (
 	fromProbe   int16 = -1
 	fromScout   int16 = -2
 	fromSteward int16 = -3
+	fromRetrier int16 = -4
 )
 
 func newHealth(log *slog.Logger, unready time.Duration) *health {

@@ -38,6 +38,13 @@ type lane struct {
 	// limit is how many events a batch takes; it shrinks when events are large.
 	// Only the goroutine that drains the lane uses it.
 	limit int
+	// behind is where to look for what a previous owner published and did not settle; nil
+	// after a clean hand-back, and once the lane has been drained past it. Only the
+	// goroutine that drains the lane uses it.
+	behind *lookBack
+	// mayBlock says that events of the lane may be waiting for a retry, so that the keys of a
+	// batch have to be compared with theirs. Only the lane's owner adds such events.
+	mayBlock bool
 }
 
 var (
@@ -107,8 +114,11 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 		r.releaseWorker()
 		return false, nil
 	}
-	published := r.publish(soft, l, b)
-	if !published {
+	if err := r.park(l.ctx, l, b); err != nil {
+		r.releaseWorker()
+		return false, err
+	}
+	if !r.publish(soft, l, b) {
 		return false, nil // its slot is free already
 	}
 	defer r.releaseWorker()
@@ -118,7 +128,7 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 	return b.more || len(b.events) >= r.cfg.BatchSize/16, nil
 }
 
-// publish repeats attempts until every event of the batch is stored. It returns false, without
+// publish repeats attempts until no event of the batch is open. It returns false, without
 // a worker slot, when the lane or the relay ended first. While it pauses it holds no slot.
 func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 	if len(b.events) == 0 {
@@ -127,16 +137,14 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	for {
 		before := b.stored()
-		fail := r.pub.attempt(l.ctx, b)
+		fail := r.attempt(l, b)
 		r.metrics.attempted(l.ctx, b.stored()-before, fail.class)
 		if fail.class == "" {
 			r.health.brokerOK(l.number)
 			return true
 		}
 		r.releaseWorker()
-		if fail.class != Refused || b.stored() > 0 {
-			r.setUnclean(l, true)
-		}
+		r.setUnclean(l, true)
 		if l.ctx.Err() != nil {
 			return false
 		}
@@ -148,6 +156,24 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 			return false
 		}
 	}
+}
+
+// attempt publishes what is open of a batch, after a look at what a previous owner had published.
+func (r *Relay) attempt(l *lane, b *batch) failure {
+	if l.behind != nil {
+		found, err := l.behind.mark(l.ctx, r, b)
+		if err != nil {
+			return failure{class: Unavailable, err: err}
+		}
+		if found > 0 {
+			r.log.Info("found events that a previous owner published", "lane", l.number, "events", found)
+		}
+	}
+	fail := r.pub.attempt(l.ctx, b)
+	if _, last := b.streamRange(); last > 0 {
+		r.known.advance(last)
+	}
+	return fail
 }
 
 // settleUntilKnown settles a published batch. A settle that fails, or whose outcome is unknown,
@@ -166,6 +192,10 @@ func (r *Relay) settleUntilKnown(l *lane, b *batch) error {
 		if err == nil {
 			r.metrics.settled(l.ctx, len(b.events), time.Since(start))
 			l.cur = b.after
+			if l.cur.target == "" {
+				l.behind = nil // drained past everything that a previous owner could have published
+			}
+			r.refusals(l, b)
 			r.mu.Lock()
 			l.stored = b.after.drained
 			l.unclean = false

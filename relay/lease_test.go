@@ -228,7 +228,8 @@ func TestSettleNeedsItsTokenAndALiveLease(t *testing.T) {
 	incarnation := query[string](s, "SELECT "+relay.Incarnation)
 	settle := func(token, incarnation string) int {
 		snapshot := query[string](s, "SELECT pg_current_snapshot()::text")
-		return query[int](s, st["settle"], "default", int16(0), token, snapshot, nil, nil, int64(7), 1, int64(1), int64(1), streamName, int64(7), int64(7), incarnation)
+		return query[int](s, st["settle"], "default", int16(0), token, snapshot, nil, nil, int64(7), 1, int64(1), int64(1), streamName, int64(7), int64(7), incarnation,
+			nil, nil, nil, nil, nil, time.Second)
 	}
 	untouched := func(what string, n int, before state) {
 		t.Helper()
@@ -264,7 +265,8 @@ func TestSettleRepeatedIsRecordedOnce(t *testing.T) {
 	}{{nil, nil}, {&snapshot, &pos}} {
 		before := s.settled()
 		for range 3 {
-			n := query[int](s, st["settle"], "default", int16(0), token, snapshot, paging.target, paging.pos, int64(7), 5, int64(1), int64(9), streamName, int64(3), int64(7), incarnation)
+			n := query[int](s, st["settle"], "default", int16(0), token, snapshot, paging.target, paging.pos, int64(7), 5, int64(1), int64(9), streamName, int64(3), int64(7), incarnation,
+				nil, nil, nil, nil, nil, time.Second)
 			if n != 1 {
 				t.Errorf("settle found %d lanes", n)
 			}

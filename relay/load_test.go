@@ -66,7 +66,9 @@ func (l *load) stop() {
 // every committed event once, nothing else, each key in order.
 func (s *setup) wantLogInStream(within time.Duration) {
 	s.t.Helper()
-	s.eventually("nothing left to drain", within, func() bool { return s.backlog() == 0 })
+	s.eventually("nothing left to drain", within, func() bool {
+		return s.backlog() == 0 && query[int](s, "SELECT count(*) FROM outbox.outbox_retry") == 0
+	})
 	s.compareWithLog()
 }
 

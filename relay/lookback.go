@@ -27,6 +27,19 @@ type lookBack struct {
 	ids  map[string]uint64 // Nats-Msg-Id to stream sequence
 }
 
+// lookBackFor returns the look-back that the lanes of one claim share: from the smallest
+// sequence that any of those has that was not handed back.
+func lookBackFor(lanes []claimed) *lookBack {
+	k := &lookBack{}
+	first := true
+	for _, c := range lanes {
+		if c.previous != "" && (first || uint64(c.streamSeq) < k.from) {
+			k.from, first = uint64(c.streamSeq), false
+		}
+	}
+	return k
+}
+
 // mark gives the events of the batch that are in the stream already their sequences.
 func (k *lookBack) mark(ctx context.Context, r *Relay, b *batch) (found int, err error) {
 	k.mu.Lock()

@@ -195,7 +195,7 @@ func TestRefusedEventKeepsItsKeyInOrder(t *testing.T) {
 	want := s.stageEvents(append(list, eventsBeside(s, "k", 10)...)...)
 	s.eventually("the first of the key and the other keys are in the stream", 10*time.Second, func() bool { return s.count() == 11 })
 	s.eventually("the log names the event", 10*time.Second, func() bool {
-		return strings.Contains(p.logs.String(), "class=refused") && strings.Contains(p.logs.String(), "event_id="+want[1])
+		return strings.Contains(p.logs.String(), "the broker refused an event") && strings.Contains(p.logs.String(), "event_id="+want[1])
 	})
 	if n := s.count(); n != 11 {
 		t.Errorf("%d messages while one is refused, want 11", n)

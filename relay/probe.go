@@ -25,12 +25,17 @@ func (r *Relay) probe(soft context.Context) error {
 func (r *Relay) probeOnce(soft context.Context) {
 	ctx, cancel := context.WithTimeout(soft, r.cfg.AckTimeout)
 	defer cancel()
-	_, err := r.js.Stream(ctx, r.cfg.Stream)
+	known := r.known.last()
+	stream, err := r.js.Stream(ctx, r.cfg.Stream)
 	switch {
 	case soft.Err() != nil:
 	case err != nil:
 		r.health.brokerFailed(fromProbe, failure{class: Unavailable, err: fmt.Errorf("stream %s: %w", r.cfg.Stream, err)})
 	default:
+		if last := stream.CachedInfo().State.LastSeq; r.known.regress(known, last) {
+			r.log.Error("the stream went back: it was made anew or restored from a copy", "stream", r.cfg.Stream, "had", known, "has", last,
+				"hint", "published events may be missing: run `relay reconcile`")
+		}
 		r.health.brokerOK(fromProbe)
 	}
 }

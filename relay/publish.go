@@ -38,7 +38,13 @@ func (p *Publisher) Publish(ctx context.Context, events []outbox.Record) error {
 		b.events[i] = event{Record: events[i], seq: int64(i)}
 	}
 	b.link()
-	if fail := p.pub.attempt(ctx, b); fail.class != "" {
+	fail := p.pub.attempt(ctx, b)
+	for i := range b.events {
+		if e := &b.events[i]; e.refused != nil {
+			return fmt.Errorf("publish: event %s is refused: %s", e.ID, e.refused.Code)
+		}
+	}
+	if fail.class != "" {
 		return fmt.Errorf("publish: %d of %d events are not acknowledged (%s): %w",
 			len(events)-b.stored(), len(events), fail.class, fail.err)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 // Relay drains the outbox of one database to one stream. Create it with [New], run it
@@ -26,6 +28,11 @@ type Relay struct {
 	js      jetstream.JetStream
 	health  *health
 	metrics *metrics
+
+	// retries are the events that wait after a refusal, and the dead letters.
+	retries *retry.Store
+	// known is how far the stream is known to go.
+	known streamEnd
 
 	// workers limits how many lanes read or publish at the same time.
 	workers chan struct{}
@@ -60,6 +67,10 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new relay: %w", err)
 	}
+	store, err := retry.New(pool, retry.Config{Schema: cfg.Schema, Group: cfg.Group, Policy: cfg.Retry, DeadLetterBlocksKey: cfg.DeadLetterBlocksKey})
+	if err != nil {
+		return nil, &ConfigError{Problems: []string{"retry " + err.Error()}}
+	}
 	st := newStatements(cfg.Schema)
 	log := cfg.Logger.With("group", cfg.Group, "owner", cfg.Owner)
 	return &Relay{
@@ -67,6 +78,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 		db:      &database{pool: pool, sql: st},
 		control: &database{sql: st},
 		pub:     pub,
+		retries: store,
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),
 		kick:    make(chan struct{}, 1),
@@ -106,6 +118,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	group.Go(func() error { return r.scout(soft) })
 	group.Go(func() error { return r.steward(soft, hard) })
 	group.Go(func() error { return r.probe(soft) })
+	group.Go(func() error { return r.retry(soft) })
 	err = group.Wait()
 
 	r.stop(hard, cut)

@@ -21,6 +21,7 @@ type statements struct {
 	session, sessionSettle                string
 	scout, read, backlog, page, settle    string
 	claim, renew, free, handBack, abandon string
+	blocked                               string
 	join, leave, forget                   string
 	statusLanes, statusHeld, statusRelays string
 }
@@ -37,7 +38,8 @@ func newStatements(schema string) statements {
 		session: sql("session"), sessionSettle: sql("session_settle"),
 		scout: sql("scout"), read: sql("read"), backlog: sql("backlog"), page: sql("page"), settle: sql("settle"),
 		claim: sql("claim"), renew: sql("renew"), free: sql("free"), handBack: sql("hand_back"), abandon: sql("abandon"),
-		join: sql("join"), leave: sql("leave"), forget: sql("forget"),
+		blocked: sql("blocked"),
+		join:    sql("join"), leave: sql("leave"), forget: sql("forget"),
 		statusLanes: sql("status_lanes"), statusHeld: sql("status_held"), statusRelays: sql("status_relays"),
 	}
 }

@@ -85,6 +85,8 @@ func (r *Relay) renew(ctx context.Context) (share int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Lease/2)
 	defer cancel()
 	var m renewal
+	// Taken before it is seen which lanes are idle: what these publish later comes after it.
+	known := int64(r.known.last())
 	r.mu.Lock()
 	held := make([]*lane, 0, len(r.lanes))
 	for _, l := range r.lanes {
@@ -92,11 +94,11 @@ func (r *Relay) renew(ctx context.Context) (share int, err error) {
 		m.lanes = append(m.lanes, l.number)
 		m.tokens = append(m.tokens, l.token)
 		m.stored = append(m.stored, l.stored)
-		drained := l.stored
-		if !l.busy && l.cur.target == "" {
-			drained = l.cur.drained
+		drained, lower := l.stored, int64(0)
+		if !l.busy && !l.unclean && l.cur.target == "" {
+			drained, lower = l.cur.drained, known
 		}
-		m.drained = append(m.drained, drained)
+		m.drained, m.known = append(m.drained, drained), append(m.known, lower)
 		m.incarnation = append(m.incarnation, l.incarnation)
 	}
 	r.mu.Unlock()
@@ -171,10 +173,14 @@ func (r *Relay) claim(soft, hard context.Context, limit int) error {
 	if err != nil {
 		return err
 	}
+	behind := lookBackFor(claimed)
 	r.mu.Lock()
 	for _, c := range claimed {
 		l := &lane{number: c.lane, token: c.token, incarnation: c.incarnation, cur: c.cur, stored: c.cur.drained,
-			validUntil: start.Add(r.cfg.Lease), limit: r.cfg.BatchSize}
+			validUntil: start.Add(r.cfg.Lease), limit: r.cfg.BatchSize, mayBlock: true}
+		if c.previous != "" {
+			l.behind = behind
+		}
 		l.ctx, l.cancel = context.WithCancelCause(hard)
 		if old := r.lanes[c.lane]; old != nil {
 			old.cancel(errLaneLost) // its lease ended while this claim was on its way

@@ -15,19 +15,19 @@ const (
 	relayStop  Kind = "relay_stop"  // SIGTERM, which must end it in order, and a new one
 	relayPause Kind = "relay_pause" // SIGSTOP, SIGCONT
 
-	ackCut             Kind = "ack_cut"              // the connection ends before the nth acknowledgement
-	ackSwallow         Kind = "ack_swallow"          // n acknowledgements vanish
-	ackDuplicate       Kind = "ack_duplicate"        // n come twice
-	ackDelay           Kind = "ack_delay"            // n come late
-	ackError           Kind = "ack_error"            // n become errors, and the message is stored
-	publicationSwallow Kind = "publication_swallow"  // n vanish
-	publicationError   Kind = "publication_error"    // n get an error
-	publicationNobody  Kind = "publication_nobody"   // n find no responder
-	natsCut            Kind = "nats_cut"             // all connections end
-	natsRefuse         Kind = "nats_refuse"          // and no new one is possible
-	natsBlackHole      Kind = "nats_black_hole"      // nothing arrives
-	natsStall          Kind = "nats_stall"           // everything arrives late
-	natsSlow           Kind = "nats_slow"            // few bytes a second
+	ackCut             Kind = "ack_cut"             // the connection ends before the nth acknowledgement
+	ackSwallow         Kind = "ack_swallow"         // n acknowledgements vanish
+	ackDuplicate       Kind = "ack_duplicate"       // n come twice
+	ackDelay           Kind = "ack_delay"           // n come late
+	ackError           Kind = "ack_error"           // n become errors, and the message is stored
+	publicationSwallow Kind = "publication_swallow" // n vanish
+	publicationError   Kind = "publication_error"   // n get an error
+	publicationNobody  Kind = "publication_nobody"  // n find no responder
+	natsCut            Kind = "nats_cut"            // all connections end
+	natsRefuse         Kind = "nats_refuse"         // and no new one is possible
+	natsBlackHole      Kind = "nats_black_hole"     // nothing arrives
+	natsStall          Kind = "nats_stall"          // everything arrives late
+	natsSlow           Kind = "nats_slow"           // few bytes a second
 
 	settleCutAfter  Kind = "settle_cut_after"  // the answer of the nth settle is lost
 	settleCutBefore Kind = "settle_cut_before" // the nth settle is lost

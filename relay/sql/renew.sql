@@ -1,5 +1,5 @@
 -- Keeps this pod alive and its lanes its own, in one statement. A lane that was idle moves
--- its cursor forward too, but only from where this pod knows it to be, so that a settle that
+-- its cursor and its stream sequence forward too, but only from where this pod knows it to be, so that a settle that
 -- came first wins, and only with a snapshot of this incarnation of the server.
 WITH alive AS (
   INSERT INTO {{schema}}.outbox_relay AS r (relay_group, owner, version, alive_until)
@@ -8,8 +8,9 @@ WITH alive AS (
 ), renewed AS (
   UPDATE {{schema}}.outbox_lane l
      SET lease_until = clock_timestamp() + $4::interval,
-         drained = CASE WHEN l.target IS NULL AND l.drained::text = m.stored AND m.incarnation = {{incarnation}} THEN m.drained::pg_snapshot ELSE l.drained END
-    FROM unnest($5::smallint[], $6::text[]::uuid[], $7::text[], $8::text[], $9::text[]) AS m (lane, token, stored, drained, incarnation)
+         drained = CASE WHEN l.target IS NULL AND l.drained::text = m.stored AND m.incarnation = {{incarnation}} THEN m.drained::pg_snapshot ELSE l.drained END,
+         stream_seq = CASE WHEN m.known > 0 AND l.target IS NULL AND l.drained::text = m.stored AND m.incarnation = {{incarnation}} THEN m.known ELSE l.stream_seq END
+    FROM unnest($5::smallint[], $6::text[]::uuid[], $7::text[], $8::text[], $9::text[], $10::bigint[]) AS m (lane, token, stored, drained, incarnation, known)
    WHERE l.relay_group = $1 AND l.lane = m.lane AND l.lease_token = m.token AND l.lease_until > clock_timestamp()
   RETURNING l.lane
 )

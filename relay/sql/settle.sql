@@ -1,4 +1,5 @@
--- Moves the cursor of a lane, if this claim still owns it, and records the batch.
+-- Moves the cursor of a lane, if this claim still owns it, records the batch, and lets refused
+-- events and those behind them wait for their retries.
 -- The lease is judged here, by the clock of the database. A settle that is repeated
 -- because its first outcome was unknown finds the cursor moved (done) and records
 -- nothing twice. A snapshot of another incarnation of the server proves nothing here.
@@ -14,12 +15,25 @@ WITH own AS (
      SET drained = $4::text::pg_snapshot,
          target = $5::text::pg_snapshot,
          pos = $6,
-         stream_seq = greatest(l.stream_seq, $7)
+         stream_seq = $7
     FROM own
    WHERE l.relay_group = $1 AND l.lane = own.lane AND NOT own.done
 ), recorded AS (
   INSERT INTO {{schema}}.outbox_batch
     (relay_group, lane, events, seq_first, seq_last, stream, stream_seq_first, stream_seq_last)
   SELECT $1, own.lane, $8, $9, $10, $11, $12, $13 FROM own WHERE $8 > 0 AND NOT own.done
+), waiting AS (
+  -- A refused event has a code, and had its first attempt; one behind it has neither, and is
+  -- due when the head of its key leaves.
+  INSERT INTO {{schema}}.outbox_retry
+    (relay_group, lane, seq, event_id, partition_key, work_kind, attempts, next_visible_at, reason_code, reason_detail_sha256)
+  SELECT $1, own.lane, w.seq, w.id, w.key,
+         CASE WHEN w.code IS NULL THEN 'parked' ELSE 'retry_scheduled' END,
+         CASE WHEN w.code IS NULL THEN 0 ELSE 1 END,
+         CASE WHEN w.code IS NULL THEN 'infinity' ELSE clock_timestamp() + $20::interval END,
+         w.code, w.digest
+    FROM own, unnest($15::bigint[], $16::text[], $17::text[], $18::text[], $19::bytea[]) AS w (seq, id, key, code, digest)
+   WHERE NOT own.done
+   ORDER BY w.seq
 )
 SELECT count(*) FROM own

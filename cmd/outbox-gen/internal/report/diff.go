@@ -13,12 +13,19 @@ import (
 // difference is the unified difference from what should be to what is. Drift that is not
 // about bytes has none.
 func difference(d gen.Drift, path string) string {
+	expected, found := string(d.Expected), string(d.Actual)
 	switch d.Kind {
 	case gen.KindReordered, gen.KindHandmade:
 		return ""
-	default:
-		return udiff.Unified("expected/"+path, "found/"+path, string(d.Expected), string(d.Actual))
+	case gen.KindLineEndings: // every line differs, in the same way
+		expected, found = firstLine(expected), firstLine(found)
 	}
+	return udiff.Unified("expected/"+path, "found/"+path, expected, found)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line + "\n"
 }
 
 // change is the unified difference that a write makes.

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/e2e/history"
+)
+
+// The verdicts beside those of package history.
+const (
+	relayProcess = "relay_process" // a relay ended by itself, or not in order
+	noSecrets    = "no_secrets"    // a payload or a credential in a log or in metrics
+	noRace       = "no_race"       // a data race
+)
+
+// judge ends the relays and judges the record.
+func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error) {
+	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, noSecrets: 0, noRace: 0}, dir: t.servers.dir}
+	if err := t.endRelays(h, v); err != nil {
+		return nil, err
+	}
+	if err := t.readTruth(ctx, h); err != nil {
+		return nil, err
+	}
+	report := h.Judge()
+	maps.Copy(v.Violations, report.Violations)
+	v.findings = append(v.findings, report.Findings...)
+	if err := t.searchLogs(v); err != nil {
+		return nil, err
+	}
+	v.OK = true
+	for _, n := range v.Violations {
+		v.OK = v.OK && n == 0
+	}
+	t.figures(h, v)
+	return v, nil
+}
+
+// endRelays takes the counters of the relays that live, and stops them.
+func (t *trial) endRelays(h *history.History, v *verdict) error {
+	for _, s := range t.slots {
+		metrics, err := s.metrics()
+		if err != nil {
+			return fmt.Errorf("metrics of relay %d: %w", s.number+1, err)
+		}
+		counter, err := s.counter(metrics)
+		if err != nil {
+			return fmt.Errorf("metrics of relay %d: %w", s.number+1, err)
+		}
+		h.Counters = append(h.Counters, counter)
+		for _, mark := range []string{payloadMark, secretMark} {
+			if strings.Contains(metrics, mark) {
+				v.violate(noSecrets, "the metrics of relay %d have %s", s.number+1, mark)
+			}
+		}
+		s.stop()
+		for _, f := range s.faults {
+			v.violate(relayProcess, "%s", f)
+		}
+	}
+	return nil
+}
+
+// readTruth reads the ledger, the witness and the stream.
+func (t *trial) readTruth(ctx context.Context, h *history.History) error {
+	h.Committed, h.Decided = map[history.Name]bool{}, map[history.Generation]bool{}
+	rows, err := t.servers.db.Query(ctx, "SELECT source, event_id FROM chaos.ledger")
+	if err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	var n history.Name
+	if _, err := pgx.ForEachRow(rows, []any{&n.Source, &n.ID}, func() error { h.Committed[n] = true; return nil }); err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	rows, err = t.servers.db.Query(ctx, "SELECT operation::text, generation, released FROM chaos.decision")
+	if err != nil {
+		return fmt.Errorf("read the decisions: %w", err)
+	}
+	var g history.Generation
+	var release bool
+	if _, err := pgx.ForEachRow(rows, []any{&g.Operation, &g.Number, &release}, func() error { h.Decided[g] = release; return nil }); err != nil {
+		return fmt.Errorf("read the decisions: %w", err)
+	}
+	if err := h.ReadWitness(ctx, t.servers.db); err != nil {
+		return err
+	}
+	h.Stream, err = history.ReadStream(ctx, t.servers.source())
+	return err
+}
+
+// searchLogs looks for what no log may have.
+func (t *trial) searchLogs(v *verdict) error {
+	logs, err := filepath.Glob(filepath.Join(t.servers.dir, "relay-*.log"))
+	if err != nil || len(logs) == 0 {
+		return errors.Join(err, errors.New("no logs of relays"))
+	}
+	for _, path := range logs {
+		log, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, mark := range []string{payloadMark, secretMark} {
+			if bytes.Contains(log, []byte(mark)) {
+				v.violate(noSecrets, "%s has %s", filepath.Base(path), mark)
+			}
+		}
+		if bytes.Contains(log, []byte("WARNING: DATA RACE")) {
+			v.violate(noRace, "%s has a data race", filepath.Base(path))
+		}
+		if bytes.Contains(log, []byte("panic:")) {
+			v.violate(relayProcess, "%s has a panic", filepath.Base(path))
+		}
+	}
+	return nil
+}
+
+func (t *trial) figures(h *history.History, v *verdict) {
+	v.Events, v.Stream, v.Duplicates = len(h.Committed), len(h.Stream), h.Duplicates()
+	v.RolledBack, v.Unknown = int(t.load.rolledBack.Load()), int(t.load.unknown.Load())
+	v.Decisions, v.Publications = len(h.Decided), len(h.Publications)
+	v.Faults = t.hits
+	for _, s := range t.slots {
+		v.RelayStarts += s.starts
+	}
+	if !h.Limits.Drained.IsZero() {
+		v.DrainSeconds = h.Limits.Drained.Sub(h.Limits.Healed).Seconds()
+	}
+}

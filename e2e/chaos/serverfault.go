@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/e2e/fault"
+)
+
+// restartLimit bounds the repair of a server, which goes on when the trial is over.
+const restartLimit = time.Minute
+
+func (t *trial) postgresFault(ctx context.Context, step Step) {
+	if !lockFor(ctx, &t.postgres) {
+		return
+	}
+	defer t.postgres.Unlock()
+	if step.Kind == terminate {
+		n := 0
+		for _, prefix := range []string{"relay-", producerName} {
+			ended, err := t.count(ctx, terminateSQL, prefix)
+			if err != nil {
+				t.say("terminate backends: %v", err)
+			}
+			n += ended
+		}
+		if n > 0 {
+			t.tookEffect(step.Kind)
+		}
+		return
+	}
+	repair, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartLimit)
+	defer cancel()
+	if err := t.servers.pg.Stop(repair, "immediate"); err != nil {
+		t.say("crash Postgres: %v", err)
+	}
+	t.tookEffect(step.Kind)
+	sleep(ctx, step.For)
+	if err := t.servers.pg.Start(repair); err != nil {
+		t.say("start Postgres: %v", err)
+	}
+}
+
+// nodeFault breaks one node at a time, or two when the quorum is to be lost. The next one must
+// wait until the cluster is whole again: a cluster that loses a majority for good is
+// another matter.
+func (t *trial) nodeFault(ctx context.Context, step Step) {
+	if !lockFor(ctx, &t.nodes) {
+		return
+	}
+	defer t.nodes.Unlock()
+	nodes := t.servers.nodes.Nodes
+	broken := []*fault.Node{nodes[step.Target%len(nodes)]}
+	switch step.Kind {
+	case leaderKill:
+		leader, err := t.servers.nodes.Leader(ctx, streamName)
+		if err != nil {
+			return // it has none: there is enough going on
+		}
+		broken[0] = leader
+	case quorumKill:
+		broken = append(broken, nodes[(step.Target+1)%len(nodes)])
+	}
+	over := t.record.Disruption(string(step.Kind))
+	defer over()
+	t.tookEffect(step.Kind)
+	for _, node := range broken {
+		var err error
+		switch step.Kind {
+		case nodePause:
+			err = node.Pause()
+		case nodeStop:
+			err = node.Stop()
+		default:
+			node.Kill()
+		}
+		if err != nil {
+			t.say("%s %s: %v", step.Kind, node.Name(), err)
+		}
+	}
+	sleep(ctx, step.For)
+	for _, node := range broken {
+		mend := node.Start
+		if step.Kind == nodePause {
+			mend = node.Resume
+		}
+		if err := mend(); err != nil {
+			t.say("mend %s: %v", node.Name(), err)
+		}
+	}
+	if t.setup == cluster && ctx.Err() == nil {
+		if err := t.servers.nodes.AwaitStream(ctx, streamName); err != nil && ctx.Err() == nil {
+			t.say("after %s: %v", step.Kind, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/relay/retry"
+)
+
+const (
+	retryClaim   = 64               // rows of one claim; at most one of a key
+	retryLease   = 30 * time.Second // longer than an attempt can take
+	retryPauseUp = 2 * time.Second  // between two looks while nothing waits
+	promoteEvery = 5 * time.Second
+)
+
+// retry tries refused events again, and what waits behind them, one of a key at a time. Every
+// pod does it, for all lanes of the group: the rows are shared by SKIP LOCKED.
+func (r *Relay) retry(soft context.Context) error {
+	pause := r.cfg.Retry.Initial
+	promoted := time.Now()
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-soft.Done():
+			return nil
+		case <-timer.C:
+		}
+		n, err := r.retryDue(soft)
+		if err == nil && time.Since(promoted) > promoteEvery {
+			promoted = time.Now()
+			_, err = r.retries.PromoteLost(soft)
+		}
+		switch {
+		case soft.Err() != nil:
+			return nil
+		case err != nil:
+			r.health.databaseFailed(fromRetrier, err)
+			pause = retryPauseUp
+		case n == retryClaim:
+			pause = time.Millisecond // there is more
+		case n > 0:
+			pause = min(r.cfg.Retry.Initial, retryPauseUp)
+		default:
+			pause = min(2*pause, retryPauseUp)
+		}
+		if err == nil {
+			r.health.databaseOK(fromRetrier)
+		}
+		timer.Reset(pause)
+	}
+}
+
+// retryDue claims what is due, publishes it and records the outcomes. It returns how many rows
+// it claimed.
+func (r *Relay) retryDue(soft context.Context) (int, error) {
+	claims, err := r.retries.ClaimDue(soft, r.cfg.Owner, retryLease, retryClaim)
+	if err != nil || len(claims) == 0 {
+		return 0, err
+	}
+	// What is claimed is finished, also when the relay stops: it takes one attempt.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(soft), retryLease)
+	defer cancel()
+	b := &batch{events: make([]event, 0, len(claims))}
+	known := make([]retry.Claim, 0, len(claims))
+	for _, c := range claims {
+		record, err := r.retries.Event(ctx, c)
+		if err != nil {
+			r.log.Error("read an event that waits: left alone until its lease ends", "event_id", c.EventID, "error", err)
+			continue
+		}
+		b.events = append(b.events, event{Record: record, seq: c.Seq, next: -1})
+		known = append(known, c)
+	}
+	fail := r.pub.attempt(ctx, b)
+	r.metrics.attempted(ctx, b.stored(), fail.class)
+	if fail.class == "" {
+		r.health.brokerOK(fromRetrier)
+	} else {
+		r.health.brokerFailed(fromRetrier, fail)
+	}
+	for i, c := range known {
+		if err := r.recordRetry(ctx, c, &b.events[i]); err != nil {
+			return len(claims), err
+		}
+	}
+	return len(claims), nil
+}
+
+// recordRetry writes down what became of one event.
+func (r *Relay) recordRetry(ctx context.Context, c retry.Claim, e *event) error {
+	var outcome retry.Outcome
+	switch {
+	case e.streamSeq != 0:
+		r.known.advance(e.streamSeq)
+		outcome = retry.Accepted(r.cfg.Stream, e.streamSeq)
+	case e.refused != nil:
+		outcome = retry.Retryable(*e.refused)
+	default:
+		return r.retries.LetGo(ctx, c, r.cfg.RetryMax)
+	}
+	result, err := r.retries.Record(ctx, c, outcome)
+	if err != nil {
+		return err
+	}
+	switch result.Route {
+	case retry.DeadLettered:
+		r.log.Error("gave up an event: see `relay dead-letter list`", "event_id", c.EventID, "lane", c.Lane,
+			"attempts", result.Attempts, "reason", e.refused.Code)
+	case retry.RetryScheduled:
+		r.log.Debug("an event is refused still", "event_id", c.EventID, "attempts", result.Attempts)
+	case retry.Done:
+		r.log.Info("an event that waited is published", "event_id", c.EventID, "attempts", c.Attempts)
+	}
+	r.metrics.retried(ctx, result.Route)
+	return nil
+}
