@@ -12,16 +12,16 @@ import (
 // checkCatalog compares what is really there. What a component looks like is known for its
 // newest version only, so another one, which is reported already, is not compared.
 func (s Schema) checkCatalog(components []canonical.Component) []error {
-	var comparable []canonical.Component
+	var current []canonical.Component
 	for _, c := range components {
 		if have, installed := s.Component(c); installed && have.Version == canonical.Version(c) {
-			comparable = append(comparable, c)
+			current = append(current, c)
 		}
 	}
-	if s.live == nil || len(comparable) == 0 {
+	if s.live == nil || len(current) == 0 {
 		return nil
 	}
-	expected, err := catalog.Snapshot(s.live.Major, s.planParams(), comparable...)
+	expected, err := catalog.Snapshot(s.live.Major, s.planParams(), current...)
 	var unknown *catalog.UnknownMajorError
 	if errors.As(err, &unknown) {
 		return []error{&SchemaError{Schema: s.Name, Component: canonical.Outbox, Property: "postgres version",
@@ -32,7 +32,7 @@ func (s Schema) checkCatalog(components []canonical.Component) []error {
 	}
 	var found []error
 	for _, d := range catalog.Compare(expected, s.live) {
-		if d.Matters && (d.Component == "" || slices.Contains(comparable, d.Component)) {
+		if d.Matters && (d.Component == "" || slices.Contains(current, d.Component)) {
 			found = append(found, &SchemaError{Schema: s.Name, Component: d.Component, Object: d.Object.String(), Property: d.Property,
 				Found: d.Actual, Expected: d.Expected, Mend: d.Mend, kind: ErrSchemaMismatch})
 		}

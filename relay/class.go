@@ -110,6 +110,8 @@ func hint(err error) string {
 		return "no stream has the subject, or it has no leader: run `relay stream plan`"
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return "create the stream: run `relay stream apply`"
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return "grant the relay's user the right to publish on the subjects and to subscribe to its inbox"
 	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionReconnecting),
 		errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrNoServers):
 		return "the NATS server cannot be reached: check NATS_URL and the server"

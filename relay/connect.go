@@ -42,8 +42,8 @@ func PoolConfig(url string, workers int) (*pgxpool.Config, error) {
 
 // NATSOptions are the options that a relay's connection needs: it never buffers while it is
 // disconnected, because what is buffered is sent after its outcome was given up; it
-// reconnects for ever, also after an authentication error; and it notices a dead
-// server within seconds.
+// reconnects for ever, also after an authentication error; it notices a dead server within
+// seconds; and it does not print what goes wrong: outcomes come with the publications.
 func NATSOptions(name string) []nats.Option {
 	return []nats.Option{
 		nats.Name(name),
@@ -57,6 +57,7 @@ func NATSOptions(name string) []nats.Option {
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(5 * time.Second),
 		nats.DrainTimeout(5 * time.Second),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 }
 

@@ -68,13 +68,17 @@ func collect(rows pgx.Rows, each func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// checked drops every connection when the server says that it is not the primary any more:
-// they would stay with the old one for ever.
+// checked drops every connection when the server says that it is not the primary any more,
+// since they would stay with the old one for ever, and when it did not answer in time:
+// the others may be as dead as the one that was asked, and each would take as long.
 func (d *database) checked(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "25006" {
 		d.pool.Reset()
 		return fmt.Errorf("the server is read-only, so it is not the primary: %w", err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		d.pool.Reset()
 	}
 	return err
 }

@@ -15,9 +15,9 @@ type link struct {
 	url      string
 
 	mu       sync.Mutex
-	conns    map[net.Conn]bool
-	requests gate // client to server
-	replies  gate // server to client
+	conns    map[net.Conn]bool // false: it was lost, and carries nothing any more
+	requests gate              // client to server
+	replies  gate              // server to client
 	all      sync.WaitGroup
 }
 
@@ -76,7 +76,9 @@ func (l *link) pump(to, from net.Conn, g *gate) {
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			l.pass(g)
+			if !l.pass(g, from) {
+				continue
+			}
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}
@@ -87,13 +89,14 @@ func (l *link) pump(to, from net.Conn, g *gate) {
 	}
 }
 
-func (l *link) pass(g *gate) {
+// pass waits at the gate and reports whether the bytes may go on.
+func (l *link) pass(g *gate, from net.Conn) bool {
 	for {
 		l.mu.Lock()
-		shut := g.shut
+		shut, alive := g.shut, l.conns[from]
 		l.mu.Unlock()
 		if shut == nil {
-			return
+			return alive
 		}
 		<-shut
 	}
@@ -107,6 +110,16 @@ func (l *link) holdReplies() { l.shut(&l.replies) }
 
 // resume lets everything pass again, also what was kept back.
 func (l *link) resume() { l.open(&l.requests); l.open(&l.replies) }
+
+// lose makes every connection a dead one: it stays open, and nothing comes through, as after
+// the power failure of a host. New ones can be made.
+func (l *link) lose() {
+	l.mu.Lock()
+	for c := range l.conns {
+		l.conns[c] = false
+	}
+	l.mu.Unlock()
+}
 
 // cut closes every connection. What was kept back is lost. New ones can be made.
 func (l *link) cut() {

@@ -23,7 +23,7 @@ type Relay struct {
 	cfg     Config
 	log     *slog.Logger
 	db      *database
-	control *database // one connection of its own, so that a full pool cannot starve the leases
+	control *database // connections of its own, so that a full pool cannot starve the leases
 	pub     publisher
 	js      jetstream.JetStream
 	health  *health
@@ -129,11 +129,13 @@ func (r *Relay) Run(ctx context.Context) error {
 	return err
 }
 
-// openControl makes the pool of the steward: the same database, one connection.
+// openControl makes the pool of the steward: the same database, one connection at a time. It
+// may have more, because a dead one occupies its place for the 15 s that pgx gives it to
+// be closed, which is longer than a lease.
 func (r *Relay) openControl(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg := r.db.pool.Config()
-	cfg.MaxConns = 1
-	cfg.MinConns = 0
+	cfg.MaxConns = 4
+	cfg.MinConns, cfg.MinIdleConns = 0, 0
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open control connection: %w", err)

@@ -54,7 +54,10 @@ func (r *Relay) look(soft context.Context) (int, error) {
 		numbers[i], drained[i] = l.number, l.cur.drained
 	}
 	r.mu.Unlock()
-	found, err := r.db.scout(soft, numbers, drained)
+	// A look that takes longer than a lease is worthless; its connection may be dead.
+	ctx, cancel := context.WithTimeout(soft, r.cfg.Lease)
+	defer cancel()
+	found, err := r.db.scout(ctx, numbers, drained)
 	if err != nil {
 		return 0, err
 	}

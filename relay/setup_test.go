@@ -34,6 +34,8 @@ type setup struct {
 	db   *outboxtest.Database
 	nats *harness.NATS
 	js   jetstream.JetStream
+	// user is what a child puts before the address of the broker, "" or "name:password@".
+	user string
 }
 
 func newSetup(t *testing.T) *setup {

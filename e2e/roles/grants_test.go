@@ -1,7 +1,6 @@
 package roles_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,37 +92,38 @@ func TestEveryRoleCanVerify(t *testing.T) {
 func TestSearchPathAttack(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.superuser(`CREATE SCHEMA evil; GRANT ALL ON SCHEMA evil TO ` + quote(b.login(canonical.Producer)) + `, ` + quote(b.login(canonical.Operator)))
-	for _, role := range []canonical.Role{canonical.Producer, canonical.Operator} {
+	for role, statements := range map[canonical.Role][]string{
+		canonical.Producer: {
+			`SELECT outbox.publish('/s', 't', 'x', extensions => '{"a":1}', "time" => '2026-01-01T00:00:00Z')`,
+			"SELECT outbox.publish_base64('/s', 't', 'eA==')",
+		},
+		canonical.Operator: {register, release, state, requeue, discard},
+	} {
+		b.superuser("DROP SCHEMA IF EXISTS evil CASCADE; CREATE SCHEMA evil; GRANT ALL ON SCHEMA evil TO " + quote(b.login(role)))
 		conn := b.connect(b.login(role))
-		_, err := conn.PgConn().Exec(t.Context(), evil).ReadAll()
-		if err != nil {
+		if _, err := conn.PgConn().Exec(t.Context(), evil).ReadAll(); err != nil {
 			t.Fatal(err)
 		}
-		for _, sql := range map[canonical.Role][]string{
-			canonical.Producer: {"SELECT outbox.publish('/s', 't', 'x', extensions => '{\"a\":1}', \"time\" => '2026-01-01T00:00:00Z')", "SELECT outbox.publish_base64('/s', 't', 'eA==')"},
-			canonical.Operator: {register, release, state, requeue, discard},
-		}[role] {
+		for _, sql := range statements {
 			if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 				t.Errorf("%s as %s: %v", sql, role, err)
 			}
 		}
-	}
-	var who string
-	err := b.db.Pool.QueryRow(context.Background(), "SELECT coalesce(string_agg(who, ','), '') FROM evil.seen").Scan(&who)
-	if err != nil || who != "" {
-		t.Errorf("evil code ran as %q, %v", who, err)
+		var who string
+		err := b.db.Pool.QueryRow(t.Context(), "SELECT coalesce(string_agg(who, ','), '') FROM evil.seen").Scan(&who)
+		if err != nil || who != "" {
+			t.Errorf("evil code ran as %q, %v", who, err)
+		}
 	}
 }
 
 // evil shadows what the functions of the outbox use, in a schema and as temporary objects.
 const evil = `
 SET search_path = evil, pg_temp, pg_catalog;
-CREATE TABLE IF NOT EXISTS evil.seen (who text);
-CREATE OR REPLACE FUNCTION evil.octet_length(text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN INSERT INTO evil.seen VALUES (current_user); RETURN 1; END $$;
-CREATE OR REPLACE FUNCTION evil.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN INSERT INTO evil.seen VALUES (current_user); RETURN now(); END $$;
-CREATE OR REPLACE FUNCTION evil.differs(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN INSERT INTO evil.seen VALUES (current_user); RETURN false; END $$;
-DROP OPERATOR IF EXISTS evil.<> (text, text);
+CREATE TABLE evil.seen (who text);
+CREATE FUNCTION evil.octet_length(text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN INSERT INTO evil.seen VALUES (current_user); RETURN 1; END $$;
+CREATE FUNCTION evil.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN INSERT INTO evil.seen VALUES (current_user); RETURN now(); END $$;
+CREATE FUNCTION evil.differs(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN INSERT INTO evil.seen VALUES (current_user); RETURN false; END $$;
 CREATE OPERATOR evil.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.differs);
 CREATE TEMPORARY TABLE event_outbox (seq bigint);
 CREATE TEMPORARY TABLE hold_generation (state text);

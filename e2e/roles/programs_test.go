@@ -102,7 +102,7 @@ func TestRelay(t *testing.T) {
 		INSERT INTO outbox.outbox_dead_letter (seq, staged_at, attempts, lane, relay_group, reason_code, reason_detail_sha256, event_id, source, type, extensions)
 		VALUES (1, now(), 3, 1, 'default', 'rejected', sha256('why'), 'e', '/s', 't', '{}');
 		INSERT INTO outbox.outbox_dead_letter_history (dead_letter_id, seq, attempts, requeue_epoch, lane, relay_group, event_id, action, actor, reason)
-		VALUES (1, 1, 3, 0, 1, 'default', 'e', 'dead-lettered', 'relay', 'rejected');`+requeue+`;DELETE FROM outbox.outbox_requeued`)
+		VALUES (1, 1, 3, 0, 1, 'default', 'e', 'dead-lettered', 'relay', 'rejected');` + requeue + `;DELETE FROM outbox.outbox_requeued`)
 }
 
 // runRelay runs a relay as its role until the test ends.

@@ -11,8 +11,7 @@ import (
 
 // revisions keeps what atlas ran in a table of the database.
 type revisions struct {
-
-	db  *sql.DB
+	db *sql.DB
 }
 
 func (r *revisions) Ident() *migrate.TableIdent { return &migrate.TableIdent{Name: "atlas_revisions"} }

@@ -9,8 +9,18 @@ import (
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
+// Source says where it is known from what is expected.
+type Source string
+
+// The sources. Both give the same.
+const (
+	FromScratch  Source = "scratch"  // a schema that was made in this server for the purpose, and rolled back
+	FromSnapshot Source = "snapshot" // a file of this package
+)
+
 // Expected is what the canonical schema looks like in the catalog of a server.
 type Expected struct {
+	Source     Source
 	Major      int // version of the server
 	Params     canonical.Params
 	Components []canonical.Component

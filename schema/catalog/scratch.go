@@ -49,7 +49,7 @@ func scratch(ctx context.Context, tx pgx.Tx, params canonical.Params, components
 		return nil, err
 	}
 	addSeeds(live.facts, plan)
-	e := &Expected{Major: live.Major, Params: params, Components: planned(plan)}
+	e := &Expected{Source: FromScratch, Major: live.Major, Params: params, Components: planned(plan)}
 	e.facts = live.facts.with(func(s string) string { return strings.ReplaceAll(s, name, schemaToken) })
 	for _, props := range e.facts {
 		// Default privileges of this database may have given some; nobody asked for them.

@@ -76,7 +76,7 @@ func Snapshot(major int, params canonical.Params, components ...canonical.Compon
 	if err != nil {
 		return nil, fmt.Errorf("expect schema: %w", err)
 	}
-	e := &Expected{Major: major, Params: params, Components: planned(plan), facts: facts{}}
+	e := &Expected{Source: FromSnapshot, Major: major, Params: params, Components: planned(plan), facts: facts{}}
 	for _, c := range e.Components {
 		for key, props := range snap.Components[c] {
 			o, ok := parseKey(key)
