@@ -28,6 +28,7 @@ demo: ## run the whole system once and check what arrives (SERVE=1 keeps it runn
 
 test: ## run every test against a real Postgres and a real nats-server
 	go test -timeout 10m $(TESTFLAGS) ./...
+	cd e2e/tools && go test -timeout 10m ./...
 
 race: c-compiler ## run every test with the race detector (needs a C compiler)
 	go test -race -timeout 20m $(TESTFLAGS) ./...
@@ -38,6 +39,7 @@ lint: ## check formatting, go vet, staticcheck, errcheck and the architecture ru
 	go vet ./...
 	go tool staticcheck ./...
 	go tool errcheck -ignoretests -ignoregenerated -exclude .errcheck-exclude ./...
+	cd e2e/tools && go vet ./...
 	go test -count=1 -run '^(TestTree|TestImports)' ./e2e/arch
 
 verify: lint mod-check docs-check test race-short ## run what CI runs: lint, go.mod, docs, test, a short race run
@@ -67,6 +69,7 @@ race-short: c-compiler
 mod-check:
 	go mod tidy -diff
 	go mod verify
+	cd e2e/tools && go mod tidy -diff && go mod verify
 
 docs-check:
 	go test -count=1 -run '^TestDocs' ./e2e/arch

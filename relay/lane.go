@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -148,7 +149,7 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 		if l.ctx.Err() != nil {
 			return false
 		}
-		r.health.brokerFailed(l.number, fail)
+		r.health.brokerFailed(l.number, r.explain(fail))
 		if b.stored() > before {
 			pause.reset() // some got through: the broker is there
 		}
@@ -174,6 +175,15 @@ func (r *Relay) attempt(l *lane, b *batch) failure {
 		r.known.advance(last)
 	}
 	return fail
+}
+
+// explain adds why nothing was acknowledged, if the connection knows: a server that denies a
+// publication does not answer it.
+func (r *Relay) explain(f failure) failure {
+	if last := r.js.Conn().LastError(); f.class == Unknown && last != nil {
+		f.err = fmt.Errorf("%w; the last error of the connection: %w", f.err, last)
+	}
+	return f
 }
 
 // settleUntilKnown settles a published batch. A settle that fails, or whose outcome is unknown,

@@ -42,7 +42,19 @@ func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error)
 		v.OK = v.OK && n == 0
 	}
 	t.figures(h, v)
+	if !v.OK {
+		return v, t.dump(h)
+	}
 	return v, nil
+}
+
+// dump leaves the record beside the logs.
+func (t *trial) dump(h *history.History) error {
+	f, err := os.Create(filepath.Join(t.servers.dir, "history.jsonl"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.Dump(f), f.Close())
 }
 
 // endRelays takes the counters of the relays that live, and stops them.

@@ -2,6 +2,7 @@ package history
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"time"
 )
 
@@ -22,10 +23,16 @@ type Name struct{ Source, ID string }
 type Event struct {
 	Name
 	Type    string
-	Key     string            // the ordering key; "" is none
-	Version int               // counts the events of a key; they need not be without a gap
-	Digest  [sha256.Size]byte // of the payload
+	Key     string // the ordering key; "" is none
+	Version int    // counts the events of a key; they need not be without a gap
+	Digest  Digest // of the payload
 }
+
+// Digest is the SHA-256 of a payload.
+type Digest [sha256.Size]byte
+
+// MarshalText is the digest in hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
 
 // Generation is what events are held under.
 type Generation struct {

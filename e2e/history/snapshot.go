@@ -77,6 +77,9 @@ func (s Snapshot) String() string {
 	return fmt.Sprintf("%d:%d:%s", s.Min, s.Max, strings.Join(running, ","))
 }
 
+// MarshalText is String.
+func (s Snapshot) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Settled says whether the lane's cursor has passed a position of a transaction.
 func (l Lane) Settled(tx uint64, position int64) bool {
 	if tx == 0 {
@@ -85,7 +88,7 @@ func (l Lane) Settled(tx uint64, position int64) bool {
 	return l.Drained.Sees(tx) || l.Target != nil && l.Target.Sees(tx) && position <= l.Position
 }
 
-// Moved says whether the cursor differs.
+// moved says whether the cursor differs.
 func (l Lane) moved(to Lane) bool {
 	same := l.Drained.Equal(to.Drained) && (l.Target == nil) == (to.Target == nil)
 	if same && l.Target != nil {

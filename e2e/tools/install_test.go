@@ -172,3 +172,17 @@ func TestAtlasSum(t *testing.T) {
 		t.Errorf("atlas runs an edited folder: %v", err)
 	}
 }
+
+// TestAtlasGolden: what the golden folders of package gen have is right for atlas too.
+func TestAtlasGolden(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{"before", "after"} {
+		folder, err := migrate.NewLocalDir(filepath.Join("..", "..", "gen", "testdata", "atlas", state))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := migrate.Validate(folder); err != nil {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}

@@ -4,10 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 
 	"ariga.io/atlas/sql/migrate"
 )
+
+// stored is a revision as JSON: its type has a text that it does not read.
+type stored struct {
+	*migrate.Revision
+	Type uint
+}
 
 // revisions keeps what atlas ran in a table of the database.
 type revisions struct {
@@ -28,11 +33,15 @@ func (r *revisions) ReadRevisions(ctx context.Context) ([]*migrate.Revision, err
 	var all []*migrate.Revision
 	for rows.Next() {
 		var body []byte
-		var one migrate.Revision
-		if err := errors.Join(rows.Scan(&body), json.Unmarshal(body, &one)); err != nil {
+		one := stored{Revision: new(migrate.Revision)}
+		if err := rows.Scan(&body); err != nil {
 			return nil, err
 		}
-		all = append(all, &one)
+		if err := json.Unmarshal(body, &one); err != nil {
+			return nil, err
+		}
+		one.Revision.Type = migrate.RevisionType(one.Type)
+		all = append(all, one.Revision)
 	}
 	return all, rows.Err()
 }
@@ -51,7 +60,7 @@ func (r *revisions) ReadRevision(ctx context.Context, version string) (*migrate.
 }
 
 func (r *revisions) WriteRevision(ctx context.Context, one *migrate.Revision) error {
-	body, err := json.Marshal(one)
+	body, err := json.Marshal(stored{one, uint(one.Type)})
 	if err != nil {
 		return err
 	}

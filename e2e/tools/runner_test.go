@@ -129,14 +129,23 @@ func ternDown(ctx context.Context, url, dir string) error {
 	})
 }
 
-func withDBMate(address, dir string, do func(*dbmate.DB) error) error {
+// plainly is a connection string for lib/pq, which otherwise insists on TLS.
+func plainly(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	query := u.Query()
 	query.Set("sslmode", "disable")
 	u.RawQuery = query.Encode()
+	return u, nil
+}
+
+func withDBMate(address, dir string, do func(*dbmate.DB) error) error {
+	u, err := plainly(address)
+	if err != nil {
+		return err
+	}
 	db := dbmate.New(u)
 	db.AutoDumpSchema, db.Log, db.MigrationsDir = false, io.Discard, []string{dir}
 	return do(db)

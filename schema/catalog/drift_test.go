@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -136,6 +137,83 @@ func TestMendTogether(t *testing.T) {
 		var lanes int
 		if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM outbox.outbox_lane").Scan(&lanes); err != nil || lanes != 16 {
 			t.Errorf("%d lanes, %v", lanes, err)
+		}
+	})
+}
+
+// TestRebuild: everything can be made anew from what is expected, and is then what was
+// expected, word for word. So a database that was dumped and restored is no drifted one.
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	catalog.ForEachServer(t, func(t *testing.T, s catalog.Server) {
+		pool := s.Pool(t)
+		install(t, pool, canonical.DefaultParams(), every...)
+		snapshot := snapshotOf(t, pool)
+		for _, what := range []struct{ kinds, drop string }{
+			{"tables", "SELECT format('DROP TABLE outbox.%I CASCADE', relname) FROM pg_class WHERE relnamespace = 'outbox'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"},
+			{"sequences", "SELECT 'DROP SEQUENCE outbox.event_outbox_seq CASCADE'"},
+			{"functions", "SELECT format('DROP FUNCTION %s CASCADE', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'outbox'::regnamespace"},
+		} {
+			rows, err := pool.Query(t.Context(), what.drop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			drops, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+				if err := execute(t.Context(), tx, strings.Join(drops, ";")); err != nil {
+					return err
+				}
+				found := differences(t, tx, snapshot)
+				if len(found) < len(drops) {
+					t.Errorf("%s: %d differences, %d objects dropped", what.kinds, len(found), len(drops))
+				}
+				for _, d := range found {
+					if err := execute(t.Context(), tx, d.Mend); err != nil {
+						t.Errorf("mend %s:\n%s", d, d.Mend)
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("%s: %v", what.kinds, err)
+			}
+			wantClean(t, differences(t, pool, snapshot))
+		}
+	})
+}
+
+// TestMendKeepsRights: what must be made anew has the rights that it had.
+func TestMendKeepsRights(t *testing.T) {
+	t.Parallel()
+	catalog.ForEachServer(t, func(t *testing.T, s catalog.Server) {
+		pool := s.Pool(t)
+		install(t, pool, canonical.DefaultParams(), every...)
+		tx, err := pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback(t.Context()) //nolint:errcheck // which is what it is for
+		const shape = "DROP FUNCTION outbox.uuid_v7(); CREATE FUNCTION outbox.uuid_v7() RETURNS text LANGUAGE sql AS 'SELECT NULL';"
+		const rights = `SELECT has_table_privilege('Mend reader', 'outbox.event_outbox_info', 'SELECT WITH GRANT OPTION'),
+			has_function_privilege('Mend reader', 'outbox.uuid_v7()', 'EXECUTE')`
+		err = execute(t.Context(), tx, `CREATE ROLE "Mend reader";`+dropInfo+"ALTER TABLE outbox.event_outbox ALTER COLUMN hold_generation TYPE bigint;"+createInfo+shape+`
+			GRANT SELECT ON outbox.event_outbox_info TO "Mend reader" WITH GRANT OPTION; GRANT EXECUTE ON FUNCTION outbox.uuid_v7() TO "Mend reader"`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range differences(t, tx, snapshotOf(t, tx)) {
+			if err := execute(t.Context(), tx, d.Mend); err != nil {
+				t.Fatalf("mend %s: %v\n%s", d, err, d.Mend)
+			}
+		}
+		wantClean(t, differences(t, tx, snapshotOf(t, tx)))
+		var view, function bool
+		if err := tx.QueryRow(t.Context(), rights).Scan(&view, &function); err != nil || !view || !function {
+			t.Errorf("rights on the view: %v, on the function: %v; %v", view, function, err)
 		}
 	})
 }

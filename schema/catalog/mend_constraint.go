@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,41 +22,40 @@ func (c *comparison) addConstraint(o Object) string {
 func (c *comparison) changeConstraint(o Object, property string) string {
 	table := c.relationName(o.Table)
 	if property == "enforcement" {
-		return fmt.Sprintf("ALTER TABLE %s ENABLE TRIGGER ALL;%s", table, c.enableReferenced(o))
+		// Both sides of a foreign key have triggers.
+		return fmt.Sprintf("ALTER TABLE %s ENABLE TRIGGER ALL;\nALTER TABLE %s ENABLE TRIGGER ALL;", table, c.name(c.references(o)))
 	}
 	if c.onlyUnvalidated(o) {
 		return fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s;", table, c.ident(o))
 	}
+	change := fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s, ADD CONSTRAINT %s %s;", table, c.ident(o), c.ident(o), c.want[o][propDefinition])
+	if !isKey(c.have[o][propDefinition]) {
+		return change
+	}
+	// A key that others refer to cannot be dropped before them.
 	var before, after []string
-	for k, props := range c.want { // a key that others refer to cannot be dropped before them
-		if k.Kind == kindConstraint && c.have.has(k) && k != o && refersTo(props[propDefinition], c.name(o.Table)) {
-			before = append(before, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s;\n", c.relationName(k.Table), c.ident(k)))
-			after = append(after, "\n"+c.addConstraint(k))
+	for _, other := range c.want.of(kindTable, "") {
+		for _, k := range c.want.of(kindConstraint, other.Name) {
+			if c.references(k) == o.Table && c.have.has(k) {
+				before = append(before, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s;", c.name(other.Name), k.Name))
+				after = append(after, c.addConstraint(k))
+			}
 		}
 	}
-	if !isKey(c.have[o][propDefinition]) {
-		before, after = nil, nil
-	}
-	return strings.Join(before, "") +
-		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s, ADD CONSTRAINT %s %s;", table, c.ident(o), c.ident(o), c.want[o][propDefinition]) +
-		strings.Join(after, "")
+	return strings.Join(slices.Concat(before, []string{change}, after), "\n")
 }
 
 func isKey(definition string) bool {
 	return strings.HasPrefix(definition, "PRIMARY KEY") || strings.HasPrefix(definition, "UNIQUE")
 }
 
-// refersTo reports whether a definition is a foreign key on a table.
-func refersTo(definition, table string) bool {
-	return strings.HasPrefix(definition, "FOREIGN KEY") && strings.Contains(definition, " REFERENCES "+table+"(")
-}
+var referenced = regexp.MustCompile(`^FOREIGN KEY .* REFERENCES [^ .(]+\.([a-z0-9_]+)\(`)
 
-// enableReferenced enables the triggers on the other side of a foreign key.
-func (c *comparison) enableReferenced(o Object) string {
-	for _, t := range c.want.of(kindTable, "") {
-		if t.Name != o.Table && refersTo(c.want[o][propDefinition], c.name(t.Name)) {
-			return fmt.Sprintf("\nALTER TABLE %s ENABLE TRIGGER ALL;", c.name(t.Name))
-		}
+// references returns the table that a foreign key of ours refers to, "" for another constraint.
+func (c *comparison) references(o Object) string {
+	match := referenced.FindStringSubmatch(c.want[o][propDefinition])
+	if match == nil {
+		return ""
 	}
-	return ""
+	return match[1]
 }

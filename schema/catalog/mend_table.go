@@ -29,11 +29,9 @@ func (c *comparison) createTable(o Object) string {
 
 // belongings makes the constraints, indexes and triggers of a table, foreign keys last.
 func (c *comparison) belongings(table string) []string {
-	var sql, references []string
+	var sql []string
 	for _, k := range c.want.of(kindConstraint, table) {
-		if strings.HasPrefix(c.want[k][propDefinition], "FOREIGN KEY") {
-			references = append(references, c.addConstraint(k))
-		} else {
+		if c.references(k) == "" {
 			sql = append(sql, c.addConstraint(k))
 		}
 	}
@@ -48,7 +46,31 @@ func (c *comparison) belongings(table string) []string {
 	for _, trigger := range c.want.of(kindTrigger, table) {
 		sql = append(sql, c.want[trigger][propDefinition]+";")
 	}
-	return append(sql, references...)
+	return append(sql, c.foreignKeys(table)...)
+}
+
+// foreignKeys adds the foreign keys for which a table was the last thing missing. Tables are
+// made in the order of their names.
+func (c *comparison) foreignKeys(table string) []string {
+	var sql []string
+	for _, owner := range c.want.of(kindTable, "") {
+		for _, k := range c.want.of(kindConstraint, owner.Name) {
+			other := c.references(k)
+			if other == "" || max(c.lost(owner.Name), c.lost(other)) != table {
+				continue
+			}
+			sql = append(sql, c.addConstraint(k))
+		}
+	}
+	return sql
+}
+
+// lost returns the name of a table that is not there, "" for one that is.
+func (c *comparison) lost(table string) string {
+	if c.have.has(Object{Kind: kindTable, Name: table}) {
+		return ""
+	}
+	return table
 }
 
 func (c *comparison) partitionBy(o Object) string {
