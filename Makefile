@@ -18,7 +18,7 @@ RACE_ROOMS := $(patsubst %,./%/...,$(wildcard outbox hold relay consumers))
 GO_FILES = find . \( -name testdata -o -name node_modules -o -path './.*' \) -prune -o -name '*.go' -print
 
 .PHONY: help demo test race lint verify bench fuzz clean
-.PHONY: race-short docs-check mod-check c-compiler
+.PHONY: property race-short docs-check mod-check c-compiler
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ lint: ## check formatting, go vet, staticcheck, errcheck and the architecture ru
 	cd e2e/tools && go vet ./...
 	go test -count=1 -run '^(TestTree|TestImports)' ./e2e/arch
 
-verify: lint mod-check docs-check test race-short ## run what CI runs: lint, go.mod, docs, test, a short race run
+verify: lint mod-check docs-check test property race-short ## run what CI runs: lint, go.mod, docs, test, a minute of random load, a short race run
 
 bench: ## measure, and print one BENCH line per figure
 	go run ./e2e/bench
@@ -61,6 +61,10 @@ clean: ## remove what builds, tests and the demo leave in the tree
 	rm -rf bin dist .demo coverage.txt
 	find . -path ./.git -prune -o \( -name '*.test' -o -name '*.out' \) -type f -exec rm -f {} +
 	find . -path ./.git -prune -o -path '*/testdata/rapid' -type d -prune -exec rm -rf {} +
+
+# Relays that are killed under random load, for longer than in `make test`. The seed is printed.
+property:
+	go test -count=1 -v -run '^TestDrainProperty$$' ./relay -property.for=60s
 
 # -short makes the long random tests shorter; no test is left out.
 race-short: c-compiler

@@ -94,7 +94,7 @@ func TestVerifyWithoutRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // nothing was written
+	defer tx.Rollback(t.Context()) // nothing was written
 	if v := verify(t, tx, gen.VerifyOptions{}); v.Source != catalog.FromSnapshot {
 		t.Errorf("in a read-only transaction it compared with the %s", v.Source)
 	}

@@ -35,15 +35,27 @@
 // seq(A) < seq(B). A release gives its events a new transaction and new numbers, so
 // they enter as new rows.
 //
+// # Incarnations of the server
+//
+// A snapshot means something in one life of the server only: from its start, or the end of
+// a crash recovery, to the next. A server that crashed, or a standby that took over, may
+// hand out again the ids of transactions whose WAL was lost, such as aborted ones and
+// settles, and a snapshot from before calls them finished. A stored cursor shares the
+// fate of that WAL; one in memory must not outlive it. So a lane remembers the incarnation
+// it was claimed in, every read says which one answered it, settles and renewals
+// are judged against it within their statement, and a lane of another incarnation is
+// forgotten and claimed again with the stored cursor.
+//
 // # Lanes and leases
 //
 // A key lives in one lane. A pod owns lanes through leases: rows claimed with FOR
 // UPDATE SKIP LOCKED in a transaction of one statement, each claim with a fresh token.
 // A pod owns at most ceil(lanes / live pods), hands lanes back when pods join and when
-// it stops, and loses them when it does not renew. Renewal has a goroutine and a
-// connection of its own. Every settle names its token and demands a live lease;
-// zero rows means that the lane is lost: its state is forgotten and nothing more
-// is published for it.
+// it stops, and loses them when it does not renew. Whoever sees free lanes beyond its
+// share renews at once, to learn whether the share has grown. Renewal has a goroutine and
+// connections of its own, and goes on while a stopping pod finishes its batches. Every
+// settle names its token and demands a live lease; zero rows means that the lane is
+// lost: its state is forgotten and nothing more is published for it.
 //
 // # Publishing
 //
@@ -67,7 +79,7 @@
 //	between ack and settle          the same
 //	in a settle, outcome unknown    either the cursor moved or it did not; both are correct
 //	after settle                    nothing is lost: the cursor is in the database
-//	settle lost with the server     settles may be asynchronous: the same as between ack and settle
+//	settle lost with the server     the incarnation is another: the lane is forgotten and read again
 //	lease lost while publishing     the settle fails on its token; the new owner publishes the same ids
 //
 // # What it never does

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -61,4 +62,63 @@ func (s *setup) forgets(window time.Duration) bool {
 		s.t.Fatalf("stream: %v", err)
 	}
 	return time.Since(stream.CachedInfo().State.LastTime) > 3*window
+}
+
+// TestSecondCrashDuringAHandOverLeavesOneCopy kills the relay that takes over as well, when it
+// has settled a part of what the first one published.
+func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	const n, window = 800, 100 * time.Millisecond
+	_, err := s.js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Duplicates: window})
+	if err != nil {
+		t.Fatalf("shorten the dedup window: %v", err)
+	}
+	first := s.start(func(c *relayConfig) { c.Workers = 16 })
+	s.awaitLanes(10*time.Second, 16)
+	noSettle, onePage := s.begin(), s.begin()
+	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	s.stage("", n)
+	s.eventually("all events in the stream", 20*time.Second, func() bool { return s.count() == n })
+	first.kill()
+	s.eventually("the dedup window is over", 10*time.Second, func() bool { return s.forgets(window) })
+
+	second := s.start(func(c *relayConfig) { c.Workers = 16; c.BatchSize = 10; c.Lease = time.Minute })
+	s.eventually("each lane waits to settle a page", 20*time.Second, func() bool {
+		return query[int](s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock' AND query LIKE '-- Moves the cursor%'", second.name) == 16
+	})
+	s.execIn(onePage, "SELECT pg_advisory_xact_lock(1)")
+	s.execIn(noSettle, `CREATE FUNCTION one_page() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN
+			IF (SELECT count(*) FROM outbox.outbox_batch b WHERE b.lane = NEW.lane) > 1 THEN
+				PERFORM pg_advisory_xact_lock(1);
+			END IF;
+			RETURN NULL;
+		END $$`)
+	s.execIn(noSettle, "CREATE TRIGGER one_page AFTER INSERT ON outbox.outbox_batch FOR EACH ROW EXECUTE FUNCTION one_page()")
+	s.commit(noSettle)
+	s.eventually("each lane settled a page", 20*time.Second, func() bool {
+		return query[int](s, "SELECT count(*) FROM outbox.outbox_lane WHERE target IS NOT NULL") == 16
+	})
+	second.kill()
+	if got := s.settled(); got != 160 {
+		t.Fatalf("%d events are settled, the lock should have kept it at 160", got)
+	}
+	s.commit(onePage)
+	s.exec("DROP TRIGGER one_page ON outbox.outbox_batch")
+	s.exec("UPDATE outbox.outbox_lane SET lease_until = clock_timestamp()") // long leases, which have ended
+	s.exec("DELETE FROM outbox.outbox_relay")
+
+	s.start()
+	s.eventually("all events settled", 20*time.Second, func() bool { return s.settled() == n })
+	if got := s.count(); got != n {
+		t.Errorf("the stream has %d messages, want %d: one copy of each event", got, n)
+	}
+}
+
+func (s *setup) execIn(tx pgx.Tx, sql string) {
+	s.t.Helper()
+	if _, err := tx.Exec(s.t.Context(), sql); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
 }

@@ -40,8 +40,8 @@ type lane struct {
 	// Only the goroutine that drains the lane uses it.
 	limit int
 	// behind is where to look for what a previous owner published and did not settle; nil
-	// after a clean hand-back, and once the lane has been drained past it. Only the
-	// goroutine that drains the lane uses it.
+	// after a clean hand-back, and once the lane has been drained past it. It belongs to
+	// whom cur belongs to.
 	behind *lookBack
 	// mayBlock says that events of the lane may be waiting for a retry, so that the keys of a
 	// batch have to be compared with theirs. Only the lane's owner adds such events.

@@ -90,6 +90,7 @@ func (r *Relay) startLanes(soft context.Context, idle []*lane, found scouted) (s
 		}
 		if !wanted[l.number] && l.cur.target == "" {
 			l.cur.drained = found.snapshot
+			l.behind = nil // a previous owner left nothing
 			continue
 		}
 		l.busy = true

@@ -21,10 +21,14 @@ func (r *Relay) settle(ctx context.Context, l *lane, b *batch) (owned bool, err 
 	if n := len(b.events); n > 0 {
 		seqFirst, seqLast = b.events[0].seq, b.events[n-1].seq
 	}
+	known := r.known.last()
+	if l.behind != nil && b.after.target != "" {
+		known = l.behind.from // what a previous owner published may be on a later page
+	}
 	w := r.waiting(b)
 	var settled int
 	_, err = r.db.with(ctx, r.db.sql.sessionSettle, r.db.sql.settle, []any{
-		r.cfg.Group, l.number, l.token, b.after.drained, target, pos, int64(r.known.last()),
+		r.cfg.Group, l.number, l.token, b.after.drained, target, pos, int64(known),
 		len(b.events) - len(w.seqs), seqFirst, seqLast, r.cfg.Stream, int64(streamFirst), int64(streamLast), l.incarnation,
 		w.seqs, w.ids, w.keys, w.codes, w.digests, r.cfg.Retry.Initial,
 	}, func(rows pgx.Rows) error { return rows.Scan(&settled) })

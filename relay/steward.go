@@ -96,7 +96,10 @@ func (r *Relay) renew(ctx context.Context) (share int, err error) {
 		m.stored = append(m.stored, l.stored)
 		drained, lower := l.stored, int64(0)
 		if !l.busy && !l.unclean && l.cur.target == "" {
-			drained, lower = l.cur.drained, known
+			drained = l.cur.drained
+			if l.behind == nil {
+				lower = known
+			}
 		}
 		m.drained, m.known = append(m.drained, drained), append(m.known, lower)
 		m.incarnation = append(m.incarnation, l.incarnation)

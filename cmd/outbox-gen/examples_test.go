@@ -16,7 +16,7 @@ import (
 func TestHelpIsCompleteAndItsExamplesRun(t *testing.T) {
 	t.Parallel()
 	scripts := map[string]bool{}
-	files, err := filepath.Glob("testdata/script/*.txtar")
+	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("find scripts: %d, %v", len(files), err)
 	}

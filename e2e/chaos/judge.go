@@ -139,6 +139,7 @@ func (t *trial) figures(h *history.History, v *verdict) {
 	v.Events, v.Stream, v.Duplicates = len(h.Committed), len(h.Stream), h.Duplicates()
 	v.RolledBack, v.Unknown = int(t.load.rolledBack.Load()), int(t.load.unknown.Load())
 	v.Decisions, v.Publications = len(h.Decided), len(h.Publications)
+	v.Refused, v.DeadLetters = h.Refused()
 	v.Faults = t.hits
 	for _, s := range t.slots {
 		v.RelayStarts += s.starts

@@ -44,6 +44,7 @@ type settings struct {
 	seed     uint64
 	duration time.Duration
 	setup    string
+	relay    string
 	tags     string
 	race     bool
 	plan     bool
@@ -117,7 +118,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.Uint64Var(&s.seed, "seed", 0, "of the schedule and the load; 0 takes a fresh one, and it is printed")
 	flags.DurationVar(&s.duration, "duration", time.Minute, "of load and faults, shared by the set-ups")
 	flags.StringVar(&s.setup, "setup", "both", "single, cluster or both")
-	flags.StringVar(&s.tags, "tags", "", "build tags of the relay: how a mutant is chosen")
+	flags.StringVar(&s.relay, "relay", "", "the relay's binary; built from this repository by default")
+	flags.StringVar(&s.tags, "tags", "", "build tags of the relay")
 	flags.BoolVar(&s.race, "race", false, "build the relay with the race detector")
 	flags.BoolVar(&s.plan, "plan", false, "print the schedule and do nothing")
 	flags.BoolVar(&s.verbose, "v", false, "print each fault when it begins")

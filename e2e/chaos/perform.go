@@ -17,7 +17,7 @@ func (t *trial) perform(ctx context.Context, step Step) {
 		t.relayFault(ctx, s, step)
 	case nodeKill, nodeStop, nodePause, leaderKill, quorumKill:
 		t.nodeFault(ctx, step)
-	case postgresCrash, terminate:
+	case postgresCrash, terminate, readOnly:
 		t.postgresFault(ctx, step)
 	case commitCutAfter, commitCutBefore, beginFail, producerCut, producerStall:
 		t.producerFault(ctx, step)
@@ -110,6 +110,9 @@ var errorCodes = []fault.Reply{
 	fault.JetStreamError(503, 10009, "JetStream cluster has no leader"),
 }
 
+// tooLarge says that something is wrong with the event.
+var tooLarge = fault.JetStreamError(400, 10054, "message size exceeds maximum allowed")
+
 func (t *trial) natsFault(ctx context.Context, s *slot, step Step) {
 	times := 1 + step.N
 	rule := fault.NATSRule{Match: fault.At(fault.OnAck), Times: times}
@@ -129,6 +132,9 @@ func (t *trial) natsFault(ctx context.Context, s *slot, step Step) {
 		rule.Match, rule.Do = fault.At(fault.OnPublication), fault.Swallow()
 	case publicationError:
 		rule.Match, rule.Do = fault.At(fault.OnPublication), fault.Answer(errorCodes[step.Code%len(errorCodes)])
+	case publicationRefused:
+		times = 1 + step.N%4
+		rule.Match, rule.Times, rule.After, rule.Do = fault.At(fault.OnPublication), times, step.N, fault.Answer(tooLarge)
 	case publicationNobody:
 		rule.Match, rule.Do = fault.At(fault.OnPublication), fault.Answer(fault.NoResponders())
 	default:

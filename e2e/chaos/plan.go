@@ -23,6 +23,7 @@ const (
 	publicationSwallow Kind = "publication_swallow" // n vanish
 	publicationError   Kind = "publication_error"   // n get an error
 	publicationNobody  Kind = "publication_nobody"  // n find no responder
+	publicationRefused Kind = "publication_refused" // n are refused for themselves, again and again
 	natsCut            Kind = "nats_cut"            // all connections end
 	natsRefuse         Kind = "nats_refuse"         // and no new one is possible
 	natsBlackHole      Kind = "nats_black_hole"     // nothing arrives
@@ -46,6 +47,7 @@ const (
 
 	postgresCrash Kind = "postgres_crash" // immediate stop, and a start
 	terminate     Kind = "terminate"      // every backend is terminated
+	readOnly      Kind = "read_only"      // as on a standby: 25006 for every write
 
 	nodeKill   Kind = "node_kill"   // SIGKILL, and a start
 	nodeStop   Kind = "node_stop"   // SIGTERM, and a start
@@ -62,12 +64,12 @@ var weights = []struct {
 }{
 	{relayKill, 8, ""}, {relayStop, 3, ""}, {relayPause, 5, ""},
 	{ackCut, 5, ""}, {ackSwallow, 4, ""}, {ackDuplicate, 2, ""}, {ackDelay, 3, ""}, {ackError, 2, ""},
-	{publicationSwallow, 3, ""}, {publicationError, 3, ""}, {publicationNobody, 2, ""},
+	{publicationSwallow, 3, ""}, {publicationError, 3, ""}, {publicationNobody, 2, ""}, {publicationRefused, 3, ""},
 	{natsCut, 3, ""}, {natsRefuse, 2, ""}, {natsBlackHole, 2, ""}, {natsStall, 3, ""}, {natsSlow, 2, ""},
 	{settleCutAfter, 5, ""}, {settleCutBefore, 3, ""}, {statementFail, 4, ""}, {statementStall, 3, ""}, {connectFail, 2, ""},
 	{databaseCut, 3, ""}, {databaseStall, 3, ""}, {databaseHole, 2, ""},
 	{commitCutAfter, 5, ""}, {commitCutBefore, 3, ""}, {beginFail, 2, ""}, {producerCut, 2, ""}, {producerStall, 2, ""},
-	{postgresCrash, 3, ""}, {terminate, 3, ""},
+	{postgresCrash, 3, ""}, {terminate, 3, ""}, {readOnly, 2, ""},
 	{nodeKill, 4, ""}, {nodeStop, 2, ""}, {nodePause, 3, ""}, {leaderKill, 4, cluster}, {quorumKill, 1, cluster},
 }
 
@@ -129,7 +131,7 @@ func lasting(k Kind, rng *rand.Rand) time.Duration {
 	switch k {
 	case natsSlow, ackDelay, statementStall:
 		limit = lease
-	case postgresCrash, quorumKill:
+	case postgresCrash, quorumKill, readOnly:
 		limit = lease / 2
 	}
 	return min(d, limit).Round(time.Millisecond)

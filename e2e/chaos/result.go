@@ -20,6 +20,8 @@ type verdict struct {
 	Unknown      int            `json:"unknown"`   // whose commit had no answer
 	Decisions    int            `json:"decisions"` // generations that were released or dropped
 	Publications int            `json:"publications"`
+	Refused      int            `json:"refused"` // and those that waited behind them
+	DeadLetters  int            `json:"dead_letters"`
 	RelayStarts  int            `json:"relay_starts"`
 	DrainSeconds float64        `json:"drain_seconds"` // from the end of the faults until all was settled
 	Seconds      float64        `json:"seconds"`
@@ -78,7 +80,7 @@ func (t *trial) report(v *verdict) {
 	for _, n := range v.Faults {
 		total += n
 	}
-	t.say("%d events committed, %d rolled back, %d of unknown outcome; %d messages, %d of them second copies", v.Events, v.RolledBack, v.Unknown, v.Stream, v.Duplicates)
+	t.say("%d events committed, %d rolled back, %d of unknown outcome; %d messages, %d of them second copies; %d refused or behind such, %d given up", v.Events, v.RolledBack, v.Unknown, v.Stream, v.Duplicates, v.Refused, v.DeadLetters)
 	t.say("%d faults of %d kinds, %d starts of relays; delivered %.1f s after the last fault", total, len(v.Faults), v.RelayStarts, v.DrainSeconds)
 	if v.OK {
 		t.say("nothing was violated")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/e2e/fault"
@@ -15,30 +16,51 @@ func (t *trial) postgresFault(ctx context.Context, step Step) {
 		return
 	}
 	defer t.postgres.Unlock()
-	if step.Kind == terminate {
-		n := 0
-		for _, prefix := range []string{"relay-", producerName} {
-			ended, err := t.count(ctx, terminateSQL, prefix)
-			if err != nil {
-				t.say("terminate backends: %v", err)
-			}
-			n += ended
-		}
-		if n > 0 {
-			t.tookEffect(step.Kind)
-		}
-		return
-	}
 	repair, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartLimit)
 	defer cancel()
-	if err := t.servers.pg.Stop(repair, "immediate"); err != nil {
-		t.say("crash Postgres: %v", err)
+	var err error
+	switch step.Kind {
+	case terminate:
+		err = t.terminateBackends(repair)
+	case readOnly:
+		err = t.setReadOnly(repair, "on")
+		t.tookEffect(step.Kind)
+		sleep(ctx, step.For)
+		err = errors.Join(err, t.setReadOnly(repair, "off"))
+	default:
+		err = t.servers.pg.Stop(repair, "immediate")
+		t.tookEffect(step.Kind)
+		sleep(ctx, step.For)
+		err = errors.Join(err, t.servers.pg.Start(repair))
 	}
-	t.tookEffect(step.Kind)
-	sleep(ctx, step.For)
-	if err := t.servers.pg.Start(repair); err != nil {
-		t.say("start Postgres: %v", err)
+	if err != nil {
+		t.say("%s: %v", step.Kind, err)
 	}
+}
+
+func (t *trial) terminateBackends(ctx context.Context) error {
+	total := 0
+	for _, prefix := range []string{"relay-", producerName} {
+		n, err := t.count(ctx, terminateSQL, prefix)
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	if total > 0 {
+		t.tookEffect(terminate)
+	}
+	return nil
+}
+
+// setReadOnly makes every new transaction one that cannot write, or ends that.
+func (t *trial) setReadOnly(ctx context.Context, value string) error {
+	for _, sql := range []string{"ALTER SYSTEM SET default_transaction_read_only = " + value, "SELECT pg_reload_conf()"} {
+		if _, err := t.servers.db.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nodeFault breaks one node at a time, or two when the quorum is to be lost. The next one must

@@ -64,8 +64,12 @@ func startServers(ctx context.Context, t *trial) (s *servers, err error) {
 	return s, s.createStream(ctx, t.setup)
 }
 
-// build builds the binary that users run.
+// build builds the binary that users run, unless one is given.
 func (s *servers) build(ctx context.Context, set settings) error {
+	if set.relay != "" {
+		s.relay = set.relay
+		return nil
+	}
 	s.relay = filepath.Join(s.dir, "relay")
 	args := []string{"build", "-o", s.relay}
 	if set.tags != "" {

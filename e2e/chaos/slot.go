@@ -70,7 +70,7 @@ func newSlot(number int, s *servers, batch int, record *history.Recorder) (sl *s
 				record.Publication(history.Publication{At: e.At, Relay: name, MessageID: e.ID})
 				return
 			}
-			record.Ack(history.Ack{At: e.At, Relay: name, MessageID: e.ID, Sequence: e.Sequence, Duplicate: e.Duplicate, Code: e.Code, Delivered: e.Delivered})
+			record.Ack(history.Ack{At: e.At, Relay: name, MessageID: e.ID, Sequence: e.Sequence, Duplicate: e.Duplicate, Code: e.Code, Delivered: e.Delivered, Forged: e.Forged})
 		})
 	}
 	return sl, nil

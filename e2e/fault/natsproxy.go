@@ -168,6 +168,7 @@ func (c *natsConn) publication(f *frame) [][]byte {
 			return nil
 		case natsAnswer:
 			c.answer(f.reply, action.reply)
+			c.forged(m, message(f.reply, "", action.reply))
 			return nil
 		case natsCut:
 			_ = c.toServer.write(true) // the publications before this one are the server's
@@ -199,6 +200,16 @@ func (c *natsConn) expect(reply string, m *NATSMessage) {
 	if m.Point == OnPublication {
 		c.proxy.tell(NATSEvent{Client: m.Client, ID: m.ID})
 	}
+}
+
+// forged tells of an answer that a rule made.
+func (c *natsConn) forged(m *NATSMessage, answer *frame) {
+	if m.Point != OnPublication && m.Point != OnAck {
+		return
+	}
+	e := NATSEvent{Client: m.Client, ID: m.ID, Ack: true, Delivered: true, Forged: true}
+	parseAck(answer, &e)
+	c.proxy.tell(e)
 }
 
 // answer gives the client a message as if the server had sent it.
@@ -249,7 +260,9 @@ func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 		case natsSwallow:
 			data = nil
 		case natsAnswer:
-			data = [][]byte{message(f.subject, f.sid, action.reply).bytes()}
+			answer := message(f.subject, f.sid, action.reply)
+			c.forged(&m, answer)
+			data = [][]byte{answer.bytes()}
 		case natsCut:
 			_ = c.toClient.write(true) // the answers before this one are the client's
 			c.cut()

@@ -321,15 +321,17 @@ func TestNATSProxyTellsWhatPasses(t *testing.T) {
 	b.proxy.Observe(func(e fault.NATSEvent) { events <- e })
 	_, js := b.client()
 	b.proxy.Add(fault.NATSRule{Match: fault.At(fault.OnAck), After: 1, Do: fault.Swallow()})
-	for _, id := range []string{"a", "a"} {
+	b.proxy.Add(fault.NATSRule{Match: fault.AtID(fault.OnPublication, "b"), Do: fault.Answer(fault.JetStreamError(400, 10054, "message size exceeds maximum allowed"))})
+	for _, id := range []string{"a", "a", "b"} {
 		b.send(js, id)
 	}
 	want := map[fault.NATSEvent]int{
 		{Client: "client", ID: "a"}: 2,
 		{Client: "client", ID: "a", Ack: true, Stream: testStream, Sequence: 1, Delivered: true}: 1,
 		{Client: "client", ID: "a", Ack: true, Stream: testStream, Sequence: 1, Duplicate: true}: 1,
+		{Client: "client", ID: "b", Ack: true, Code: 10054, Delivered: true, Forged: true}:       1,
 	}
-	for range 4 {
+	for range 5 {
 		e := <-events
 		if e.At.IsZero() {
 			t.Error("an event without a time")

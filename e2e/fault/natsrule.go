@@ -82,7 +82,7 @@ func AtID(point NATSPoint, id string) func(*NATSMessage) bool {
 }
 
 // NATSEvent is what an observer of a [NATSProxy] is told: a publication that the server was
-// given, or an answer of the server.
+// given, or an answer to one.
 type NATSEvent struct {
 	At     time.Time
 	Client string
@@ -95,6 +95,7 @@ type NATSEvent struct {
 	Duplicate bool
 	Code      int // err_code, or the status of an answer without a body; 0 for an acknowledgement
 	Delivered bool
+	Forged    bool // a rule made it
 }
 
 // parseAck reads an answer to a publication.

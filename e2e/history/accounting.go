@@ -30,3 +30,44 @@ func Accounting(h *History) []Violation {
 	}
 	return v
 }
+
+// refusals are the codes with which a broker refuses a message for itself.
+var refusals = map[int]bool{10054: true, 10097: true}
+
+// RefusalsCounted wants no event to have more attempts than there were refusals of it. So an
+// outage counts nothing, and nothing is given up that was not refused.
+func RefusalsCounted(h *History) []Violation {
+	var v verdict
+	refused := map[string]int{}
+	for _, a := range h.Acks {
+		if refusals[a.Code] {
+			refused[a.MessageID]++
+		}
+	}
+	for _, f := range h.all() {
+		attempts := 0
+		for _, w := range f.waits {
+			attempts = max(attempts, w.Attempts)
+		}
+		switch n := refused[MessageID(f.Name)]; {
+		case attempts > n:
+			v.add("event %s has %d attempts, and was refused %d times", f.ID, attempts, n)
+		case f.dead() && n == 0:
+			v.add("event %s was given up, and was never refused", f.ID)
+		}
+	}
+	return v
+}
+
+// Refused counts the events that waited, and those of them that were given up.
+func (h *History) Refused() (waited, dead int) {
+	for _, f := range h.all() {
+		if _, ok := f.waited(); ok {
+			waited++
+		}
+		if f.dead() {
+			dead++
+		}
+	}
+	return waited, dead
+}

@@ -8,8 +8,9 @@
 //	             ok, failed, or unknown when the answer was lost
 //	proxies      each publication that the broker was given, each acknowledgement, and whether
 //	             it was delivered
-//	a trigger    each change of a lane: claims, renewals, settles, hand-backs, with the session
-//	             that made it; in the transaction that made it, so it is true if the change is
+//	triggers     each change of a lane: claims, renewals, settles, hand-backs, with the session
+//	             that made it, and each step of an event that waits for a retry; in the
+//	             transaction that made it, so it is true if the change is
 //	the ledger   business rows written with the events: the truth about unknown outcomes
 //	a reader     every message of the stream, read by code that shares nothing with the relay
 //	a consumer   what was read while the faults were going on
@@ -32,5 +33,6 @@
 //	Fencing                nobody settles or claims a lane that is another's, or whose lease is over
 //	CursorForward          the cursor of a lane never goes back
 //	Accounting             each event is settled once, and counters agree with the record
+//	RefusalsCounted        an event has no more attempts than refusals: an outage counts nothing
 //	OutcomesTrue           what was reported committed is, and what was reported failed is not
 package history

@@ -24,7 +24,7 @@ func Fencing(h *History) []Violation {
 			v.add("lane %d at %s: %s moved the cursor, and its lease was over at %s, before the statement began at %s", m.Number, clock(m.At), m.Session, clock(m.Before.Until), clock(m.Began))
 		case !claim && m.Before.Owner != m.Session:
 			v.add("lane %d at %s: %s renewed or ended the lease of %q", m.Number, clock(m.At), m.Session, m.Before.Owner)
-		case m.After.Token == m.Before.Token && m.After.Until.After(m.Before.Until) && !live:
+		case m.After.Token == m.Before.Token && m.After.Until.After(m.At) && !live:
 			v.add("lane %d at %s: %s renewed a lease that was over at %s, in a statement that began at %s", m.Number, clock(m.At), m.Session, clock(m.Before.Until), clock(m.Began))
 		}
 	}

@@ -12,6 +12,7 @@ type History struct {
 	Publications []Publication
 	Acks         []Ack
 	Moves        []Move
+	Waits        []Wait
 	Rows         []Row
 	Stream       []Message // the whole stream, in its order
 	Reads        []Read
@@ -65,8 +66,32 @@ type fact struct {
 	Event
 	stage  *Stage
 	row    *Row
+	waits  []Wait // in their order
 	fate   fate
 	copies []int // in Stream, in its order
+}
+
+// place is where an event is in the log.
+type place struct {
+	lane     int
+	position int64
+}
+
+// waited returns what has become of an event that waited, and false if it never did. The move
+// to the dead letters is two steps of one transaction, in any order.
+func (f *fact) waited() (last Wait, ok bool) {
+	for _, w := range f.waits {
+		if last.Kind != Dead || w.Kind != Leaves {
+			last = w
+		}
+	}
+	return last, len(f.waits) > 0
+}
+
+// dead says whether the event was given up.
+func (f *fact) dead() bool {
+	last, _ := f.waited()
+	return last.Kind == Dead
 }
 
 // index gathers the facts.
@@ -81,9 +106,16 @@ func (h *History) index() {
 				h.ids[MessageID(e.Name)] = f
 			}
 		}
+		places := map[place]*fact{}
 		for i := range h.Rows {
 			if f := h.facts[h.Rows[i].Name]; f != nil {
 				f.row = &h.Rows[i]
+				places[place{f.row.Lane, f.row.Position}] = f
+			}
+		}
+		for _, w := range h.Waits {
+			if f := places[place{w.Lane, w.Position}]; f != nil {
+				f.waits = append(f.waits, w)
 			}
 		}
 		for i, m := range h.Stream {

@@ -29,6 +29,7 @@ func Invariants() []Invariant {
 		{"fencing", Fencing},
 		{"cursor_forward", CursorForward},
 		{"accounting", Accounting},
+		{"refusals_counted", RefusalsCounted},
 		{"outcomes_true", OutcomesTrue},
 	}
 }

@@ -241,16 +241,16 @@ var wrong = []struct {
 	{
 		"a message is no event",
 		func(h *history.History) {
-			*add(h, history.Event{}) = history.Message{Sequence: 7, At: at(1000), Fault: "is no event"}
+			*add(h, history.Event{}) = history.Message{Sequence: 8, At: at(1000), Fault: "is no event"}
 		},
 		map[string]int{"bytes_equal": 1},
 	},
 	{
 		"a sequence is missing",
 		func(h *history.History) {
-			h.Stream[5].Sequence++
-			h.Acks[5].Sequence++
-			h.Reads[5].Sequence++
+			h.Stream[len(h.Stream)-1].Sequence++
+			h.Acks[len(h.Acks)-1].Sequence++
+			h.Reads[len(h.Reads)-1].Sequence++
 		},
 		map[string]int{"stream_sequence": 1},
 	},
@@ -303,6 +303,38 @@ var wrong = []struct {
 		"a relay counts what was acknowledged and not delivered",
 		func(h *history.History) { h.Acks[0].Delivered = false },
 		map[string]int{"accounting": 1},
+	},
+	{
+		"an event that was refused and waited is not in the stream",
+		func(h *history.History) { remove(h, event("w", 1)) },
+		map[string]int{"no_loss": 1, "settled_implies_present": 1},
+	},
+	{
+		"an event that was refused left before it was stored",
+		func(h *history.History) {
+			h.Waits[1].At = h.Stream[find(h, event("w", 1))].At.Add(-5 * time.Millisecond)
+		},
+		map[string]int{"settled_implies_present": 1},
+	},
+	{
+		"an event that was refused is given up",
+		func(h *history.History) {
+			remove(h, event("w", 1))
+			h.Waits = append(h.Waits[:1:1], history.Wait{At: h.Waits[1].At, Position: h.Waits[1].Position, Kind: history.Dead, Attempts: 1}, h.Waits[1])
+		},
+		nil,
+	},
+	{
+		"an attempt is counted without a refusal",
+		func(h *history.History) { h.Waits[0].Attempts = 2 },
+		map[string]int{"refusals_counted": 1},
+	},
+	{
+		"an event is given up that was never refused",
+		func(h *history.History) {
+			h.Waits = append(h.Waits, history.Wait{At: at(100_000), Position: h.Rows[0].Position, Kind: history.Dead})
+		},
+		map[string]int{"refusals_counted": 1},
 	},
 	{
 		"a commit that was reported did not happen",

@@ -78,6 +78,14 @@ var wrongLanes = []struct {
 		map[string]int{"fencing": 1},
 	},
 	{
+		"an end of a lease that is over",
+		func(h *history.History) {
+			m := insert(h, "relay-1", func(l *history.Lane) { l.Until = at(200_000) })
+			m.Began, m.At = at(200_000), at(200_000)
+		},
+		nil,
+	},
+	{
 		"a claim of a lane that is taken",
 		func(h *history.History) {
 			insert(h, "relay-2", func(l *history.Lane) { l.Owner, l.Token = "relay-2", "token-2" })

@@ -1,17 +1,17 @@
 package history
 
-// NoLoss wants every event that was committed and may leave to be in the stream. A finding
-// says whether the broker had acknowledged it: then it is the broker that lost it.
+// NoLoss wants every event that was committed and may leave to be in the stream, or to have
+// been given up, of which RefusalsCounted speaks. A finding says whether the broker had acknowledged it: then it is the broker that lost it.
 func NoLoss(h *History) []Violation {
 	var v verdict
 	acked := map[string]uint64{}
 	for _, a := range h.Acks {
-		if a.Code == 0 {
+		if a.Code == 0 && !a.Forged {
 			acked[a.MessageID] = a.Sequence
 		}
 	}
 	for _, f := range h.all() {
-		if !f.fate.leaves() || len(f.copies) > 0 {
+		if !f.fate.leaves() || len(f.copies) > 0 || f.dead() {
 			continue
 		}
 		if sequence, ok := acked[MessageID(f.Name)]; ok {

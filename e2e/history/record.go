@@ -74,6 +74,7 @@ type Ack struct {
 	Duplicate bool
 	Code      int  // of an error; 0 for an acknowledgement
 	Delivered bool // the relay got it
+	Forged    bool // a fault made it, and the broker did not
 }
 
 // Lane is the state of a lane.
@@ -92,6 +93,25 @@ type Move struct {
 	Number        int       // of the lane
 	Before, After Lane
 }
+
+// Wait is a step of an event that the broker refused, or of one that waits behind it.
+type Wait struct {
+	At       time.Time // by the clock of the database
+	Lane     int
+	Position int64
+	Kind     WaitKind
+	Attempts int
+}
+
+// WaitKind is what happened to an event that waits.
+type WaitKind string
+
+// The steps.
+const (
+	Waits  WaitKind = "waits"  // it waits, or was tried again
+	Leaves WaitKind = "leaves" // it waits no longer
+	Dead   WaitKind = "dead"   // it was given up
+)
 
 // Row is an event in the outbox, at the end.
 type Row struct {

@@ -16,7 +16,7 @@ func StreamSequence(h *History) []Violation {
 		}
 	}
 	for _, a := range h.Acks {
-		if a.Code != 0 || a.Duplicate && a.Sequence == 0 {
+		if a.Code != 0 || a.Forged || a.Duplicate && a.Sequence == 0 {
 			continue
 		}
 		if id, ok := ids[a.Sequence]; !ok {

@@ -6,7 +6,8 @@ import (
 )
 
 // SettledImpliesPresent wants every event that a cursor passed to be in the stream, and to have
-// been stored before the cursor passed it.
+// been stored before the cursor passed it; or, if it was refused and waited, before it
+// waited no longer.
 func SettledImpliesPresent(h *History) []Violation {
 	var v verdict
 	lanes := h.lanes()
@@ -15,6 +16,9 @@ func SettledImpliesPresent(h *History) []Violation {
 			continue
 		}
 		at, settled := passed(lanes[f.row.Lane], f.row)
+		if last, waited := f.waited(); waited {
+			at, settled = last.At, last.Kind == Leaves
+		}
 		switch {
 		case !settled:
 		case len(f.copies) == 0:

@@ -88,6 +88,27 @@ func (m *maker) publish() {
 	m.move("relay-1", func(l *history.Lane) { l.Drained = snapshot(m.tx + 1) })
 }
 
+// refuse stages an event that the broker refuses once.
+func (m *maker) refuse(e history.Event) {
+	m.stage(history.OK, true, history.Generation{}, e)
+	m.placed = nil
+	m.h.Acks = append(m.h.Acks, history.Ack{At: m.tick(), Relay: "relay-1", MessageID: history.MessageID(e.Name), Code: 10054, Delivered: true, Forged: true})
+	position := m.h.Rows[len(m.h.Rows)-1].Position
+	m.wait(position, history.Waits, 1)
+	m.h.Settled++
+	m.move("relay-1", func(l *history.Lane) { l.Drained = snapshot(m.tx + 1) })
+	settled := m.h.Settled
+	m.placed = []history.Event{e}
+	moves := m.h.Moves
+	m.publish()
+	m.h.Moves, m.h.Settled = moves, settled // nothing but the event itself is written then
+	m.wait(position, history.Leaves, 1)
+}
+
+func (m *maker) wait(position int64, kind history.WaitKind, attempts int) {
+	m.h.Waits = append(m.h.Waits, history.Wait{At: m.tick(), Position: position, Kind: kind, Attempts: attempts})
+}
+
 func (m *maker) move(session string, change func(*history.Lane)) {
 	before := m.lane
 	change(&m.lane)
@@ -112,10 +133,11 @@ func sound() *history.History {
 	m.decide(history.Unknown, operation("released"), true, event("r", 1), event("r", 2))
 	m.decide(history.OK, operation("dropped"), false)
 	m.publish()
+	m.refuse(event("w", 1))
 	m.stage(history.OK, true, none, event("b", 1))
 	m.publish()
 	m.move("relay-1", func(l *history.Lane) { l.Owner, l.Token, l.Until = "", "", time.Time{} })
-	m.h.Counters = []history.Counter{{Relay: "relay-1", Published: 6}}
+	m.h.Counters = []history.Counter{{Relay: "relay-1", Published: 7}}
 	m.h.Limits.Healed, m.h.Limits.Drained = m.tick(), m.tick()
 	return m.h
 }

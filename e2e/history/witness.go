@@ -14,6 +14,8 @@ var (
 	installSQL string
 	//go:embed sql/moves.sql
 	movesSQL string
+	//go:embed sql/waits.sql
+	waitsSQL string
 	//go:embed sql/rows.sql
 	rowsSQL string
 	//go:embed sql/settled.sql
@@ -25,8 +27,9 @@ type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// InstallWitness puts a trigger on the lanes of an outbox in the default schema, which records
-// every change of group "default". Sessions must name themselves by application_name.
+// InstallWitness puts triggers on the lanes and the waiting events of an outbox in the default
+// schema, which record every change of group "default". Sessions must name themselves by
+// application_name.
 func InstallWitness(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, installSQL); err != nil {
 		return fmt.Errorf("install the witness: %w", err)
@@ -34,11 +37,16 @@ func InstallWitness(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// ReadWitness takes the moves, the rows of the outbox and the settled count into the history.
+// ReadWitness takes the moves, the waiting events, the rows of the outbox and the settled count
+// into the history.
 func (h *History) ReadWitness(ctx context.Context, db Querier) error {
 	var err error
 	if h.Moves, err = collect(ctx, db, movesSQL, scanMove); err != nil {
 		return fmt.Errorf("read the moves of lanes: %w", err)
+	}
+	h.Waits, err = collect(ctx, db, waitsSQL, pgx.RowToStructByPos[Wait])
+	if err != nil {
+		return fmt.Errorf("read the events that waited: %w", err)
 	}
 	h.Rows, err = collect(ctx, db, rowsSQL, func(row pgx.CollectableRow) (r Row, err error) {
 		return r, row.Scan(&r.Source, &r.ID, &r.Lane, &r.Tx, &r.Position)

@@ -133,7 +133,7 @@ func (a as) try(sql string) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(a.t.Context()) //nolint:errcheck // which is what it is for
+	defer tx.Rollback(a.t.Context()) // which is what it is for
 	_, err = tx.Conn().PgConn().Exec(a.t.Context(), sql).ReadAll()
 	return err
 }

@@ -8,7 +8,18 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
+// What {{dead}} stands for: the dead letters without their payloads. The relay's role may read
+// the table and people's roles the view; the columns are the same.
+const (
+	deadTable = `(SELECT t.id, t.lane, t.seq, t.event_id, t.source, t.type, t.subject, t.datacontenttype, t.partition_key,
+        t.hold_operation_id, t.hold_generation, t.reason_code, encode(t.reason_detail_sha256, 'hex') AS reason_detail_sha256,
+        t.attempts, t.requeue_epoch, t.dead_at, t.staged_at, octet_length(t.data) AS data_bytes, t.relay_group
+   FROM {{schema}}.outbox_dead_letter t)`
+	deadView = "{{schema}}.outbox_dead_letter_info"
+)
+
 // statements returns the SQL of this package by file name, with the database schema filled in.
+// What reads dead letters is there twice: with ".info" behind its name it reads the view.
 func statements(schema string) map[string]string {
 	entries, err := sqlFiles.ReadDir("sql")
 	if err != nil {
@@ -16,11 +27,15 @@ func statements(schema string) map[string]string {
 	}
 	all := make(map[string]string, len(entries))
 	for _, e := range entries {
-		text, err := sqlFiles.ReadFile("sql/" + e.Name())
+		raw, err := sqlFiles.ReadFile("sql/" + e.Name())
 		if err != nil {
 			panic("retry: " + e.Name() + " is not embedded")
 		}
-		all[strings.TrimSuffix(e.Name(), ".sql")] = strings.ReplaceAll(string(text), "{{schema}}", schema)
+		name, text := strings.TrimSuffix(e.Name(), ".sql"), string(raw)
+		if strings.Contains(text, "{{dead}}") {
+			all[name+".info"] = strings.ReplaceAll(strings.ReplaceAll(text, "{{dead}}", deadView), "{{schema}}", schema)
+		}
+		all[name] = strings.ReplaceAll(strings.ReplaceAll(text, "{{dead}}", deadTable), "{{schema}}", schema)
 	}
 	return all
 }

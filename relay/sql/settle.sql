@@ -15,7 +15,7 @@ WITH own AS (
      SET drained = $4::text::pg_snapshot,
          target = $5::text::pg_snapshot,
          pos = $6,
-         stream_seq = $7
+         stream_seq = CASE WHEN $7 > 0 THEN $7 ELSE l.stream_seq END -- 0: this pod has seen nothing of the stream
     FROM own
    WHERE l.relay_group = $1 AND l.lane = own.lane AND NOT own.done
 ), recorded AS (

@@ -1,8 +1,12 @@
 package catalog_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 	"github.com/holdfast-dev/holdfast/schema/catalog"
@@ -105,4 +109,45 @@ func snapshotOf(t testing.TB, db catalog.DB) *catalog.Expected {
 		t.Fatal(err)
 	}
 	return snapshot
+}
+
+// TestTransactionBegunByHand: reading on a connection in a transaction that pgx does not know
+// of leaves that transaction alone.
+func TestTransactionBegunByHand(t *testing.T) {
+	t.Parallel()
+	catalog.ForEachServer(t, func(t *testing.T, s catalog.Server) {
+		pool := s.Pool(t)
+		install(t, pool, canonical.DefaultParams(), every...)
+		err := pool.AcquireFunc(t.Context(), func(c *pgxpool.Conn) error {
+			conn := c.Conn()
+			if _, err := conn.Exec(t.Context(), "BEGIN; CREATE TABLE kept (); SET LOCAL timezone = 'Asia/Tokyo'"); err != nil {
+				return err
+			}
+			snapshot := snapshotOf(t, conn)
+			wantClean(t, differences(t, conn, snapshot))
+			scratch, err := catalog.Expect(t.Context(), conn, snapshot.Major, snapshot.Params, every...)
+			if err != nil || scratch.Source != catalog.FromScratch {
+				t.Errorf("expected from %v, %v", scratch, err)
+			}
+			var zone string
+			if err := conn.QueryRow(t.Context(), "SELECT current_setting('timezone')").Scan(&zone); err != nil || zone != "Asia/Tokyo" {
+				t.Errorf("the time zone is %s, %v", zone, err)
+			}
+			_, err = conn.Exec(t.Context(), "COMMIT; DROP TABLE kept")
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUnknownMajor: a version that no snapshot was made for is an error that says what to do.
+func TestUnknownMajor(t *testing.T) {
+	t.Parallel()
+	_, err := catalog.Snapshot(99, canonical.DefaultParams(), canonical.Outbox)
+	var unknown *catalog.UnknownMajorError
+	if !errors.As(err, &unknown) || unknown.Supported() != "Postgres 14 to 18" || !strings.Contains(unknown.Hint(), "outbox-gen verify") {
+		t.Errorf("error is %v", err)
+	}
 }

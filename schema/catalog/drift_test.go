@@ -50,7 +50,7 @@ func (d drift) check(t *testing.T, db catalog.DB, sources ...*catalog.Expected) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // which is what it is for
+	defer tx.Rollback(t.Context()) // which is what it is for
 	if err := execute(t.Context(), tx, d.do); err != nil {
 		t.Fatalf("make the difference: %v", err)
 	}
@@ -196,7 +196,7 @@ func TestMendKeepsRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer tx.Rollback(t.Context()) //nolint:errcheck // which is what it is for
+		defer tx.Rollback(t.Context()) // which is what it is for
 		const shape = "DROP FUNCTION outbox.uuid_v7(); CREATE FUNCTION outbox.uuid_v7() RETURNS text LANGUAGE sql AS 'SELECT NULL';"
 		const rights = `SELECT has_table_privilege('Mend reader', 'outbox.event_outbox_info', 'SELECT WITH GRANT OPTION'),
 			has_function_privilege('Mend reader', 'outbox.uuid_v7()', 'EXECUTE')`

@@ -89,7 +89,7 @@ func (s Server) version() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close(context.Background()) //nolint:errcheck // nothing was written
+	defer conn.Close(context.Background()) // nothing was written
 	var name string
 	err = conn.QueryRow(context.Background(), "SELECT 'postgres' || current_setting('server_version_num')::integer / 10000").Scan(&name)
 	return name, err

@@ -36,12 +36,12 @@ func Grants(ctx context.Context, db DB, params canonical.Params, components []ca
 	if err != nil {
 		return nil, fmt.Errorf("read rights: %w", err)
 	}
-	tx, err := begin(ctx, db)
+	session, err := begin(ctx, db, reading)
 	if err != nil {
 		return nil, fmt.Errorf("read rights in schema %s: begin: %w", params.Schema, err)
 	}
-	defer tx.Rollback(ctx) //nolint:errcheck // nothing was written
-	have, err := readRights(ctx, tx, params.Schema, names, roles)
+	defer session.end(ctx)
+	have, err := readRights(ctx, session.conn, params.Schema, names, roles)
 	if err != nil {
 		return nil, fmt.Errorf("read rights in schema %s: %w", params.Schema, err)
 	}
@@ -77,7 +77,7 @@ func grantsOf(r canonical.Right) []grant {
 	return all
 }
 
-func readRights(ctx context.Context, tx pgx.Tx, schema string, names Names, roles map[canonical.Role]string) (*holdings, error) {
+func readRights(ctx context.Context, conn *pgx.Conn, schema string, names Names, roles map[canonical.Role]string) (*holdings, error) {
 	var who, functions []string
 	for _, name := range roles {
 		who = append(who, name)
@@ -85,7 +85,7 @@ func readRights(ctx context.Context, tx pgx.Tx, schema string, names Names, role
 	for _, signature := range names.Functions {
 		functions = append(functions, functionName(signature))
 	}
-	rows, err := tx.Query(ctx, rightsSQL, schema, who, slices.Concat(names.Tables, names.Sequences), functions)
+	rows, err := conn.Query(ctx, rightsSQL, schema, who, slices.Concat(names.Tables, names.Sequences), functions)
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
-// DB is what reading needs: a pool, a connection or a transaction of pgx. In a transaction
-// it uses a savepoint, and takes back every setting that it changed.
-type DB interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
-}
-
 // Live is what a server says about one database schema.
 type Live struct {
 	Schema string
@@ -49,36 +43,25 @@ func Read(ctx context.Context, db DB, schema string) (*Live, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read catalog: %w", err)
 	}
-	tx, err := begin(ctx, db)
+	session, err := begin(ctx, db, reading)
 	if err != nil {
 		return nil, fmt.Errorf("read catalog of schema %s: begin: %w", schema, err)
 	}
-	defer tx.Rollback(ctx) //nolint:errcheck // nothing was written
-	live, err := read(ctx, tx, schema, relations, functions)
+	defer session.end(ctx)
+	live, err := read(ctx, session.conn, schema, relations, functions)
 	if err != nil {
 		return nil, fmt.Errorf("read catalog of schema %s: %w", schema, err)
 	}
 	return live, nil
 }
 
-// begin begins a read-only transaction with one snapshot, or a savepoint in the caller's.
-func begin(ctx context.Context, db DB) (pgx.Tx, error) {
-	type beginner interface {
-		BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
-	}
-	if whole, ok := db.(beginner); ok {
-		return whole.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	}
-	return db.Begin(ctx)
-}
-
 // read reads in a transaction. Null names mean everything.
-func read(ctx context.Context, tx pgx.Tx, schema string, relations, functions []string) (*Live, error) {
+func read(ctx context.Context, conn *pgx.Conn, schema string, relations, functions []string) (*Live, error) {
 	live := &Live{Schema: schema, facts: facts{}}
-	if err := tx.QueryRow(ctx, settingsSQL).Scan(&live.Major); err != nil {
+	if err := conn.QueryRow(ctx, settingsSQL).Scan(&live.Major); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
-	rows, err := tx.Query(ctx, readSQL, schema, relations, functions)
+	rows, err := conn.Query(ctx, readSQL, schema, relations, functions)
 	if err != nil {
 		return nil, err
 	}

@@ -16,19 +16,19 @@ import (
 // Scratch returns what the components, and those that they need, look like in this server:
 // it installs them in a new database schema, reads that, and rolls everything back.
 func Scratch(ctx context.Context, db DB, params canonical.Params, components ...canonical.Component) (*Expected, error) {
-	tx, err := db.Begin(ctx)
+	session, err := begin(ctx, db, pgx.TxOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("expect schema: begin: %w", err)
 	}
-	defer tx.Rollback(ctx) //nolint:errcheck // which is what it is for
-	e, err := scratch(ctx, tx, params, components)
+	defer session.end(ctx)
+	e, err := scratch(ctx, session.conn, params, components)
 	if err != nil {
 		return nil, fmt.Errorf("expect schema: in a scratch schema: %w", err)
 	}
 	return e, nil
 }
 
-func scratch(ctx context.Context, tx pgx.Tx, params canonical.Params, components []canonical.Component) (*Expected, error) {
+func scratch(ctx context.Context, conn *pgx.Conn, params canonical.Params, components []canonical.Component) (*Expected, error) {
 	params = params.WithDefaults()
 	// A name that occurs nowhere else, so that replacing it is exact.
 	name := "holdfast_scratch_" + strings.ToLower(rand.Text())
@@ -40,11 +40,11 @@ func scratch(ctx context.Context, tx pgx.Tx, params canonical.Params, components
 	}
 	for _, file := range plan {
 		// The simple protocol, because a file holds many statements.
-		if _, err := tx.Conn().PgConn().Exec(ctx, file.SQL).ReadAll(); err != nil {
+		if _, err := conn.PgConn().Exec(ctx, file.SQL).ReadAll(); err != nil {
 			return nil, fmt.Errorf("component %s version %d: %w", file.Component, file.Version, err)
 		}
 	}
-	live, err := read(ctx, tx, name, nil, nil)
+	live, err := read(ctx, conn, name, nil, nil)
 	if err != nil {
 		return nil, err
 	}

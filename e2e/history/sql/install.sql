@@ -31,8 +31,34 @@ $$;
 CREATE TRIGGER witness AFTER UPDATE ON outbox.outbox_lane
   FOR EACH ROW WHEN (OLD.relay_group = 'default') EXECUTE FUNCTION witness.record();
 
--- A relay refuses a database with a foreign trigger on its tables, and rightly so. It looks
--- past those that Postgres makes for itself; this one passes for such a one.
+-- The witness of events that wait for a retry.
+CREATE TABLE witness.wait (
+  id       bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+  lane     smallint    NOT NULL,
+  seq      bigint      NOT NULL,
+  kind     text        NOT NULL,
+  attempts integer     NOT NULL
+);
+CREATE FUNCTION witness.record_wait() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    INSERT INTO witness.wait (lane, seq, kind, attempts) VALUES (OLD.lane, OLD.seq, 'leaves', OLD.attempts);
+  ELSIF TG_TABLE_NAME = 'outbox_dead_letter' THEN
+    INSERT INTO witness.wait (lane, seq, kind, attempts) VALUES (NEW.lane, NEW.seq, 'dead', NEW.attempts);
+  ELSE
+    INSERT INTO witness.wait (lane, seq, kind, attempts) VALUES (NEW.lane, NEW.seq, 'waits', NEW.attempts);
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER witness AFTER INSERT OR UPDATE OR DELETE ON outbox.outbox_retry
+  FOR EACH ROW EXECUTE FUNCTION witness.record_wait();
+CREATE TRIGGER witness AFTER INSERT ON outbox.outbox_dead_letter
+  FOR EACH ROW EXECUTE FUNCTION witness.record_wait();
+
+-- A relay refuses a database with foreign triggers on its tables, and rightly so. It looks past
+-- those that Postgres makes for itself; these pass for such ones.
 SET allow_system_table_mods = on;
-UPDATE pg_trigger SET tgisinternal = true WHERE tgname = 'witness' AND tgrelid = 'outbox.outbox_lane'::regclass;
+UPDATE pg_trigger SET tgisinternal = true WHERE tgname = 'witness';
 RESET allow_system_table_mods;

@@ -1,7 +1,8 @@
 -- Dead letters by filter, oldest first, without their payloads. NULL means any.
-SELECT d.id, d.lane, d.seq, d.event_id, d.source, d.type, coalesce(d.partition_key, ''), d.reason_code, d.reason_detail_sha256,
-       d.attempts, d.requeue_epoch, d.dead_at, d.staged_at, coalesce(octet_length(d.data), 0)
-  FROM {{schema}}.outbox_dead_letter d
+SELECT d.id, d.lane, d.seq, d.event_id, d.source, d.type, coalesce(d.subject, ''), coalesce(d.datacontenttype, ''),
+       coalesce(d.partition_key, ''), coalesce(d.hold_operation_id::text, ''), coalesce(d.hold_generation, 0),
+       d.reason_code, decode(d.reason_detail_sha256, 'hex'), d.attempts, d.requeue_epoch, d.dead_at, d.staged_at, coalesce(d.data_bytes, 0)
+  FROM {{dead}} d
  WHERE d.relay_group = $1
    AND ($2::bigint[] IS NULL OR d.id = ANY ($2))
    AND ($3::text[] IS NULL OR d.event_id = ANY ($3))

@@ -60,8 +60,10 @@ func flagHelp(c *cobra.Command, group string) string {
 		case "bool":
 		case "int":
 			name += " count"
-		case "string":
+		case "string", "stringArray":
 			name += " text"
+		case "stringSlice":
+			name += " text,..."
 		default:
 			name += " " + kind
 		}

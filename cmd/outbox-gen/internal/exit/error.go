@@ -81,3 +81,20 @@ func Of(err error) Code {
 		return Usage
 	}
 }
+
+// HintOf returns what a person can do about an error: the hint of the first error in its
+// tree that has one.
+func HintOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Hint != "" {
+		return e.Hint
+	}
+	var hinted interface {
+		error
+		Hint() string
+	}
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}

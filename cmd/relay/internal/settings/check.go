@@ -6,10 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/suggest"
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/check"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 // check reports what is missing for a command, and what does not fit together.
@@ -45,6 +49,9 @@ func (l *loader) checkRelay(loaded *Loaded) {
 	if cfg.Stream == "" {
 		cfg.Stream = "UNSET" // reported already
 	}
+	l.checkRetries(loaded, cfg.Retry)
+	l.checkAllow(loaded)
+	cfg.Retry = retry.Policy{} // judged already
 	_, err := relay.New(nil, &nats.Conn{}, cfg) // connects to nothing
 	var refused *relay.ConfigError
 	switch {
@@ -58,6 +65,48 @@ func (l *loader) checkRelay(loaded *Loaded) {
 	case err != nil:
 		l.add("", "%v", err)
 	}
+}
+
+// checkRetries lets the policy judge itself; its faults get the names of our variables.
+func (l *loader) checkRetries(loaded *Loaded, policy retry.Policy) {
+	if l.refused[refusedRetries] || l.refused[refusedPauseMin] || l.refused[refusedPauseMax] {
+		return
+	}
+	var invalid *retry.InvalidError
+	if !errors.As(policy.Validate(), &invalid) {
+		return
+	}
+	for field, name := range map[string]string{"max retries": refusedRetries, "initial backoff": refusedPauseMin, "max backoff": refusedPauseMax} {
+		if rest, found := strings.CutPrefix(invalid.Problem, field); found {
+			l.add("`relay config env` explains every setting", "%s%s", loaded.value(name).named(), rest)
+		}
+	}
+}
+
+const (
+	refusedRetries  = Prefix + "REFUSED_RETRIES"
+	refusedPauseMin = Prefix + "REFUSED_PAUSE_MIN"
+	refusedPauseMax = Prefix + "REFUSED_PAUSE_MAX"
+)
+
+// checkAllow refuses the name of a check that does not exist: somebody believes in it.
+func (l *loader) checkAllow(loaded *Loaded) {
+	v := loaded.value(Prefix + "ALLOW")
+	for _, name := range loaded.Allowed() {
+		if slices.Contains(check.Names(), name) {
+			continue
+		}
+		hint := "the checks are " + strings.Join(check.Names(), ", ")
+		if near := suggest.Nearest(name, check.Names()); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		l.add(hint, "%s: there is no check %q", v.named(), name)
+	}
+}
+
+// Allowed returns the checks that are overridden by name.
+func (s *Settings) Allowed() []string {
+	return strings.FieldsFunc(s.Allow, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 // inOurWords puts the name of the variable where the relay has the name of its field.
@@ -91,6 +140,10 @@ func (s *Settings) Relay() relay.Config {
 		AckTimeout:      s.AckTimeout,
 		RetryMin:        s.RetryMin,
 		RetryMax:        s.RetryMax,
+		Retry:           retry.Policy{MaxRetries: s.RefusedRetries, Initial: s.RefusedPauseMin, Max: s.RefusedPauseMax},
+
+		DeadLetterBlocksKey: s.DeadLetterBlocksKey,
+
 		StopTimeout:     s.StopTimeout,
 		UnreadyAfter:    s.UnreadyAfter,
 	}

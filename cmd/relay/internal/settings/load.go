@@ -220,8 +220,11 @@ func (l *loader) decode(into *Loaded, texts map[string]string) {
 	fields := reflect.ValueOf(into.Settings)
 	for i := range fields.NumField() {
 		kind := fields.Type().Field(i).Tag.Get("kind")
-		if kind != "" && fields.Field(i).Int() <= 0 {
-			v := into.value(Prefix + nameOf(fields.Type().Field(i)))
+		switch v := into.value(Prefix + nameOf(fields.Type().Field(i))); {
+		case kind == "":
+		case kind == "number" && fields.Field(i).Int() < 0:
+			l.refuse(v.Variable, kinds[kind], "%s: %q is negative", v.named(), v.Text)
+		case kind != "number" && fields.Field(i).Int() <= 0:
 			l.refuse(v.Variable, kinds[kind], "%s: %q is not positive", v.named(), v.Text)
 		}
 	}
@@ -231,6 +234,7 @@ func (l *loader) decode(into *Loaded, texts map[string]string) {
 var kinds = map[string]string{
 	"duration": "write a duration such as 500ms, 10s or 5m",
 	"count":    "write a whole number such as 100",
+	"number":   "write a whole number such as 12, or 0",
 	"size":     "write a number of bytes, or one with KiB, MiB or GiB such as 32MiB",
 }
 

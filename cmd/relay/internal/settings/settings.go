@@ -14,7 +14,7 @@ const Prefix = "RELAY_"
 //
 //	env       name without [Prefix], and the default, as go-envconfig has them
 //	section   which commands have it as a flag, and where it stands in the environment file
-//	kind      what its text is: duration, count, size; nothing for text
+//	kind      what its text is: duration, count, number (a count that may be 0), size; nothing for text
 //	values    the only values allowed, separated by |
 //	secret    never shown, never a flag, and may come from a file (name_FILE)
 //	fallback  a standard variable that is used when nothing else is set
@@ -33,23 +33,30 @@ type Settings struct {
 	NATSCertFile  string `env:"NATS_TLS_CERT_FILE" section:"nats" doc:"Client certificate for NATS, in PEM, with its key."`
 	NATSKeyFile   string `env:"NATS_TLS_KEY_FILE" section:"nats" doc:"Key of the client certificate for NATS, in PEM."`
 
-	Stream          string `env:"STREAM" section:"stream" example:"ORDERS" doc:"JetStream stream that must store the events. Needed by relay run and relay stream."`
+	Stream          string `env:"STREAM" section:"stream" example:"ORDERS" doc:"JetStream stream that must store the events. Needed by relay run, relay check and relay stream."`
 	SubjectPrefix   string `env:"SUBJECT_PREFIX, default=events" section:"stream" doc:"What {prefix} stands for in the subject template."`
 	SubjectTemplate string `env:"SUBJECT_TEMPLATE, default={prefix}.{type}" section:"stream" doc:"Subject of an event, made of {prefix}, {type}, {source}, {subject} and {partitionkey}."`
 
-	Mode         wire.Mode     `env:"MODE, default=binary" section:"drain" values:"binary|structured" doc:"Where attributes of an event travel: in headers (binary), or in one JSON document with the data (structured)."`
-	Owner        string        `env:"OWNER" section:"drain" doc:"Name of this pod in leases and logs, unique among live pods. Host name, process id and a random part if not set."`
-	BatchSize    int           `env:"BATCH_SIZE, default=1000" section:"drain" kind:"count" doc:"Events of one lane that are published before they are settled, 1 to 10000."`
-	BatchBytes   Bytes         `env:"BATCH_BYTES, default=32MiB" section:"drain" kind:"size" doc:"Payload of all batches in memory together, 1MiB at least."`
-	Workers      int           `env:"WORKERS, default=8" section:"drain" kind:"count" doc:"Lanes that read or publish at the same time, 1 to 256. The relay uses one database connection for each, and two more."`
-	Lease        time.Duration `env:"LEASE, default=10s" section:"drain" kind:"duration" doc:"How long a lane stays with a pod that was killed, 1s to 10m."`
-	PollMin      time.Duration `env:"POLL_MIN, default=2ms" section:"drain" kind:"duration" doc:"Shortest pause between two looks for new events."`
-	PollMax      time.Duration `env:"POLL_MAX, default=50ms" section:"drain" kind:"duration" doc:"Longest pause between two looks for new events."`
-	AckTimeout   time.Duration `env:"ACK_TIMEOUT, default=5s" section:"drain" kind:"duration" doc:"How long a batch may go without any acknowledgement before it is published again."`
-	RetryMin     time.Duration `env:"RETRY_MIN, default=50ms" section:"drain" kind:"duration" doc:"First pause after a failure of the broker or the database. It doubles."`
-	RetryMax     time.Duration `env:"RETRY_MAX, default=5s" section:"drain" kind:"duration" doc:"Longest pause after a failure."`
+	Mode       wire.Mode     `env:"MODE, default=binary" section:"drain" values:"binary|structured" doc:"Where attributes of an event travel: in headers (binary), or in one JSON document with the data (structured)."`
+	Owner      string        `env:"OWNER" section:"drain" doc:"Name of this pod in leases and logs, unique among live pods. Host name, process id and a random part if not set."`
+	BatchSize  int           `env:"BATCH_SIZE, default=1000" section:"drain" kind:"count" doc:"Events of one lane that are published before they are settled, 1 to 10000."`
+	BatchBytes Bytes         `env:"BATCH_BYTES, default=32MiB" section:"drain" kind:"size" doc:"Payload of all batches in memory together, 1MiB at least."`
+	Workers    int           `env:"WORKERS, default=8" section:"drain" kind:"count" doc:"Lanes that read or publish at the same time, 1 to 256. The relay uses one database connection for each, and two more."`
+	Lease      time.Duration `env:"LEASE, default=10s" section:"drain" kind:"duration" doc:"How long a lane stays with a pod that was killed, 1s to 10m."`
+	PollMin    time.Duration `env:"POLL_MIN, default=2ms" section:"drain" kind:"duration" doc:"Shortest pause between two looks for new events."`
+	PollMax    time.Duration `env:"POLL_MAX, default=50ms" section:"drain" kind:"duration" doc:"Longest pause between two looks for new events."`
+	AckTimeout time.Duration `env:"ACK_TIMEOUT, default=5s" section:"drain" kind:"duration" doc:"How long a batch may go without any acknowledgement before it is published again."`
+	RetryMin   time.Duration `env:"RETRY_MIN, default=50ms" section:"drain" kind:"duration" doc:"First pause while the broker or the database is away. It doubles."`
+	RetryMax   time.Duration `env:"RETRY_MAX, default=5s" section:"drain" kind:"duration" doc:"Longest pause while the broker or the database is away."`
+
+	RefusedRetries      int           `env:"REFUSED_RETRIES, default=12" section:"drain" kind:"number" doc:"How often an event that the broker refuses for itself is tried again before it is a dead letter; with 0 the first refusal is the last. An outage is not a refusal and counts nothing."`
+	RefusedPauseMin     time.Duration `env:"REFUSED_PAUSE_MIN, default=250ms" section:"drain" kind:"duration" doc:"Pause before the first retry of a refused event. It doubles."`
+	RefusedPauseMax     time.Duration `env:"REFUSED_PAUSE_MAX, default=5m" section:"drain" kind:"duration" doc:"Longest pause between two retries of a refused event."`
+	DeadLetterBlocksKey bool          `env:"DEAD_LETTER_BLOCKS_KEY, default=false" section:"drain" values:"true|false" doc:"Whether the later events of a key wait while the key has a dead letter. By default the key goes on."`
+
 	StopTimeout  time.Duration `env:"STOP_TIMEOUT, default=10s" section:"drain" kind:"duration" doc:"How long a stopping relay waits for batches in flight. Keep it below what kills the pod."`
 	UnreadyAfter time.Duration `env:"UNREADY_AFTER, default=15s" section:"drain" kind:"duration" doc:"How long the broker or the database may be unavailable before /readyz says so."`
+	Allow        string        `env:"ALLOW" section:"drain" example:"dedup-window" doc:"Checks that are overridden by name, separated by commas: relay run starts in spite of them, and relay check does not count them. relay check shows the names."`
 
 	HTTPAddr string `env:"HTTP_ADDR, default=127.0.0.1:9090" section:"http" doc:"Address of /livez, /readyz and /metrics. Loopback only by default: they need no login. Port 0 takes a free one."`
 
