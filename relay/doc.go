@@ -71,16 +71,30 @@
 // jittered pause, for as long as it takes; nothing is written and nothing is
 // counted against the event. See [Class] for the table of errors.
 //
+// A refused event goes, in the statement that settles its batch, to where it waits for its
+// retries, and later events of its key wait behind it: in the same batch, and in later
+// ones, whose keys are compared with what waits. Other keys go on. Package retry has
+// the rest of its life.
+//
+// # A lane that was not handed back
+//
+// Its last owner may have published what it did not settle. Every settle, and every renewal
+// of an idle lane, stores a stream sequence before which nothing unsettled of the lane
+// can be. Whoever takes the lane over reads the ids that the stream has after it, and
+// does not publish those again, so the stream gets no second copy however long the
+// outage was. The dedup window remains the belt against what the dead owner still had
+// on its way.
+//
 // # Crash table
 //
 //	dies ...                        then
 //	before publish                  the lease ends; the next owner reads the same rows
-//	between publish and ack         the next owner publishes the same ids; the stream drops what it has
-//	between ack and settle          the same
+//	between publish and ack         the next owner looks back and publishes what is not there
+//	between ack and settle          the next owner looks back and settles
 //	in a settle, outcome unknown    either the cursor moved or it did not; both are correct
 //	after settle                    nothing is lost: the cursor is in the database
 //	settle lost with the server     the incarnation is another: the lane is forgotten and read again
-//	lease lost while publishing     the settle fails on its token; the new owner publishes the same ids
+//	lease lost while publishing     the settle fails on its token; the new owner looks back
 //
 // # What it never does
 //
