@@ -4,6 +4,7 @@
 //	make chaos                            one minute, a fresh seed, which is printed
 //	make chaos SEED=7 DURATION=300s       the schedule of that seed
 //	go run ./e2e/chaos -setup single -race
+//	go run ./e2e/chaos -only postgres_crash,relay_kill
 //
 // There are two set-ups, and each gets half of the duration: three relays against one
 // nats-server, and three relays against a JetStream cluster of three nodes with a

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -45,7 +46,8 @@ type settings struct {
 	duration time.Duration
 	setup    string
 	relay    string
-	tags     string
+	only     string
+	within   time.Duration
 	race     bool
 	plan     bool
 	verbose  bool
@@ -60,6 +62,17 @@ func (s settings) setups() []setup {
 	default:
 		return []setup{single, cluster}
 	}
+}
+
+// kinds are the faults that -only names; none means all.
+func (s settings) kinds() []Kind {
+	var list []Kind
+	for name := range strings.SplitSeq(s.only, ",") {
+		if name != "" {
+			list = append(list, Kind(name))
+		}
+	}
+	return list
 }
 
 func main() {
@@ -83,7 +96,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	length := set.duration / time.Duration(len(set.setups()))
 	if set.plan {
 		for _, s := range set.setups() {
-			for _, step := range plan(set.seed, s, length) {
+			for _, step := range plan(set.seed, s, length, set.kinds()) {
 				fmt.Fprintln(stdout, s, step)
 			}
 		}
@@ -119,7 +132,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.DurationVar(&s.duration, "duration", time.Minute, "of load and faults, shared by the set-ups")
 	flags.StringVar(&s.setup, "setup", "both", "single, cluster or both")
 	flags.StringVar(&s.relay, "relay", "", "the relay's binary; built from this repository by default")
-	flags.StringVar(&s.tags, "tags", "", "build tags of the relay")
+	flags.StringVar(&s.only, "only", "", "kinds of faults, separated by commas; all by default")
+	flags.DurationVar(&s.within, "within", time.Minute, "how long everything may take to arrive after the last fault")
 	flags.BoolVar(&s.race, "race", false, "build the relay with the race detector")
 	flags.BoolVar(&s.plan, "plan", false, "print the schedule and do nothing")
 	flags.BoolVar(&s.verbose, "v", false, "print each fault when it begins")
@@ -130,8 +144,11 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		s.seed = rand.Uint64N(1e9) + 1
 	}
 	known := s.setup == string(single) || s.setup == string(cluster) || s.setup == "both"
+	for _, kind := range s.kinds() {
+		known = known && isKind(kind)
+	}
 	if flags.NArg() > 0 || s.duration < time.Second || !known {
-		fmt.Fprintln(stderr, "chaos: takes flags only, -duration of at least 1s, -setup single, cluster or both")
+		fmt.Fprintln(stderr, "chaos: takes flags only, -duration of at least 1s, -setup single, cluster or both, -only kinds that there are")
 		return s, errors.New("usage")
 	}
 	return s, nil

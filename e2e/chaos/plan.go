@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -90,38 +91,60 @@ func (s Step) String() string {
 // meanPause is the mean time between two faults.
 const meanPause = 350 * time.Millisecond
 
-// plan makes the schedule: a function of its arguments and nothing else.
-func plan(seed uint64, s setup, length time.Duration) []Step {
-	rng := rand.New(rand.NewPCG(seed, s.stream()))
-	total := 0
+// side is a side of the dice.
+type side struct {
+	kind   Kind
+	weight int
+}
+
+// sides are the kinds that a set-up can have, of those that are wanted; none means all.
+func sides(s setup, only []Kind) (list []side, total int) {
 	for _, w := range weights {
-		if w.setup == "" || w.setup == s {
+		if (w.setup == "" || w.setup == s) && (len(only) == 0 || slices.Contains(only, w.kind)) {
+			list = append(list, side{w.kind, w.weight})
 			total += w.weight
 		}
 	}
+	return list, total
+}
+
+// isKind says whether there is such a fault.
+func isKind(k Kind) bool {
+	for _, w := range weights {
+		if w.kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+// plan makes the schedule: a function of its arguments and nothing else.
+func plan(seed uint64, s setup, length time.Duration, only []Kind) []Step {
+	rng := rand.New(rand.NewPCG(seed, s.stream()))
+	dice, total := sides(s, only)
 	var steps []Step
+	if total == 0 {
+		return nil // nothing of what is wanted is there
+	}
 	for at := time.Duration(0); ; {
 		at += time.Duration(rng.ExpFloat64() * float64(meanPause))
 		if at >= length {
 			return steps
 		}
 		step := Step{At: at.Round(time.Microsecond), Target: rng.IntN(relays), N: rng.IntN(20), Code: rng.IntN(1 << 10)}
-		step.Kind = draw(s, rng.IntN(total))
+		step.Kind = draw(dice, rng.IntN(total))
 		step.For = lasting(step.Kind, rng)
 		steps = append(steps, step)
 	}
 }
 
-func draw(s setup, dice int) Kind {
-	for _, w := range weights {
-		if w.setup != "" && w.setup != s {
-			continue
-		}
-		if dice -= w.weight; dice < 0 {
-			return w.kind
+func draw(dice []side, n int) Kind {
+	for _, side := range dice {
+		if n -= side.weight; n < 0 {
+			return side.kind
 		}
 	}
-	panic("chaos: the dice have more sides than there are weights")
+	panic("chaos: the dice have no such side")
 }
 
 // lasting draws how long a fault lasts: mostly less than a lease, sometimes more.

@@ -46,11 +46,10 @@ type result struct {
 	Faults     map[Kind]int   `json:"faults"`
 	Violations map[string]int `json:"violations"`
 	Setups     []*verdict     `json:"setups"`
-	Tags       string         `json:"tags,omitempty"`
 }
 
 func newResult(s settings) *result {
-	return &result{OK: true, Seed: s.seed, Duration: s.duration.Seconds(), Faults: map[Kind]int{}, Violations: map[string]int{}, Tags: s.tags}
+	return &result{OK: true, Seed: s.seed, Duration: s.duration.Seconds(), Faults: map[Kind]int{}, Violations: map[string]int{}}
 }
 
 func (r *result) add(_ *trial, v *verdict) {

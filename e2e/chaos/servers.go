@@ -72,9 +72,6 @@ func (s *servers) build(ctx context.Context, set settings) error {
 	}
 	s.relay = filepath.Join(s.dir, "relay")
 	args := []string{"build", "-o", s.relay}
-	if set.tags != "" {
-		args = append(args, "-tags", set.tags)
-	}
 	if set.race {
 		args = append(args, "-race")
 	}

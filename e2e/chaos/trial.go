@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	readyLimit = time.Minute      // for relays to own all lanes at the beginning
-	drainLimit = 60 * time.Second // for everything to arrive after the last fault
+	readyLimit = time.Minute // for relays to own all lanes at the beginning
 	pollEvery  = 50 * time.Millisecond
 )
 
@@ -138,7 +137,7 @@ func (t *trial) breakThings(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { t.load.run(ctx) })
 	began := time.Now()
-	for _, step := range plan(t.seed, t.setup, t.length) {
+	for _, step := range plan(t.seed, t.setup, t.length, t.kinds()) {
 		if !sleep(ctx, time.Until(began.Add(step.At))) {
 			break
 		}
@@ -171,7 +170,7 @@ func (t *trial) heal(ctx context.Context) (*history.History, error) {
 	healed := time.Now()
 	t.say("the faults are over; waiting until all is delivered")
 	var drained time.Time
-	err := t.until(ctx, drainLimit, "everything is settled", func(ctx context.Context) (bool, error) {
+	err := t.until(ctx, t.within, "everything is settled", func(ctx context.Context) (bool, error) {
 		n, err := t.count(ctx, backlogSQL)
 		return n == 0, err
 	})
@@ -182,7 +181,7 @@ func (t *trial) heal(ctx context.Context) (*history.History, error) {
 	}
 	h := t.record.History()
 	h.Limits.Window, h.Limits.Skew = window, time.Millisecond
-	h.Limits.Healed, h.Limits.Drained, h.Limits.Within = healed, drained, drainLimit
+	h.Limits.Healed, h.Limits.Drained, h.Limits.Within = healed, drained, t.within
 	return h, nil
 }
 

@@ -7,15 +7,12 @@ func Accounting(h *History) []Violation {
 	lanes := h.lanes()
 	var settled int64
 	for _, f := range h.all() {
-		if f.row == nil {
-			continue
-		}
-		if _, ok := passed(lanes[f.row.Lane], f.row); ok {
+		if f.row != nil && f.row.Tx != 0 && !f.dead() && !h.late(lanes, f) {
 			settled++
 		}
 	}
 	if settled != h.Settled {
-		v.add("the cursors have passed %d events, and the settled batches count %d", settled, h.Settled)
+		v.add("%d events are settled, and the settled batches count %d", settled, h.Settled)
 	}
 	acked := map[string]int64{}
 	for _, a := range h.Acks {

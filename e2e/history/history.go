@@ -94,6 +94,18 @@ func (f *fact) dead() bool {
 	return last.Kind == Dead
 }
 
+// late says whether the event is on its way still: no cursor has passed it, or it waits.
+func (h *History) late(lanes map[int][]Move, f *fact) bool {
+	if f.row == nil {
+		return false
+	}
+	if last, waited := f.waited(); waited {
+		return last.Kind == Waits
+	}
+	_, settled := passed(lanes[f.row.Lane], f.row)
+	return !settled
+}
+
 // index gathers the facts.
 func (h *History) index() {
 	h.once.Do(func() {

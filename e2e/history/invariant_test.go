@@ -106,6 +106,25 @@ var wrong = []struct {
 		map[string]int{"no_loss": 1},
 	},
 	{
+		"an event is late",
+		func(h *history.History) {
+			remove(h, event("b", 1))
+			unsettle(h, 1)
+			h.Limits.Drained = time.Time{}
+		},
+		map[string]int{"liveness": 1},
+	},
+	{
+		"an event that was refused waits still",
+		func(h *history.History) {
+			remove(h, event("w", 1))
+			h.Waits = h.Waits[:1]
+			h.Settled--
+			h.Limits.Drained = time.Time{}
+		},
+		map[string]int{"liveness": 1},
+	},
+	{
 		"an event is missing that was settled",
 		func(h *history.History) { remove(h, event("b", 1)) },
 		map[string]int{"no_loss": 1, "settled_implies_present": 1},
@@ -321,6 +340,7 @@ var wrong = []struct {
 		func(h *history.History) {
 			remove(h, event("w", 1))
 			h.Waits = append(h.Waits[:1:1], history.Wait{At: h.Waits[1].At, Position: h.Waits[1].Position, Kind: history.Dead, Attempts: 1}, h.Waits[1])
+			h.Settled--
 		},
 		nil,
 	},
@@ -333,6 +353,7 @@ var wrong = []struct {
 		"an event is given up that was never refused",
 		func(h *history.History) {
 			h.Waits = append(h.Waits, history.Wait{At: at(100_000), Position: h.Rows[0].Position, Kind: history.Dead})
+			h.Settled--
 		},
 		map[string]int{"refusals_counted": 1},
 	},

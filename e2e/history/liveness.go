@@ -5,7 +5,13 @@ func Liveness(h *History) []Violation {
 	var v verdict
 	switch l := h.Limits; {
 	case l.Drained.IsZero():
-		v.add("nothing had the outbox drained, %s after the last fault", l.Within)
+		late, lanes := 0, h.lanes()
+		for _, f := range h.all() {
+			if f.fate.leaves() && h.late(lanes, f) {
+				late++
+			}
+		}
+		v.add("%d events are not delivered %s after the last fault", late, l.Within)
 	case l.Drained.Sub(l.Healed) > l.Within:
 		v.add("delivered %s after the last fault, %s were allowed", l.Drained.Sub(l.Healed), l.Within)
 	}

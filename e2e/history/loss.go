@@ -10,9 +10,13 @@ func NoLoss(h *History) []Violation {
 			acked[a.MessageID] = a.Sequence
 		}
 	}
+	lanes := h.lanes()
 	for _, f := range h.all() {
 		if !f.fate.leaves() || len(f.copies) > 0 || f.dead() {
 			continue
+		}
+		if h.Limits.Drained.IsZero() && h.late(lanes, f) {
+			continue // of which Liveness speaks
 		}
 		if sequence, ok := acked[MessageID(f.Name)]; ok {
 			v.add("%s event %s of %q is lost, and the broker had acknowledged it at sequence %d", f.fate, f.ID, f.Key, sequence)

@@ -99,7 +99,7 @@ func TestSearchPathAttack(t *testing.T) {
 		},
 		canonical.Operator: {register, release, state, requeue, discard},
 	} {
-		b.superuser("DROP SCHEMA IF EXISTS evil CASCADE; CREATE SCHEMA evil; GRANT ALL ON SCHEMA evil TO " + quote(b.login(role)))
+		b.superuser("DROP SCHEMA IF EXISTS evil CASCADE; CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO PUBLIC; GRANT ALL ON SCHEMA evil TO " + quote(b.login(role)))
 		conn := b.connect(b.login(role))
 		if _, err := conn.PgConn().Exec(t.Context(), evil).ReadAll(); err != nil {
 			t.Fatal(err)

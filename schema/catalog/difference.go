@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/schema/canonical"
@@ -48,15 +49,14 @@ func brief(value string) string {
 	return line
 }
 
-// perturbing are the properties that cost speed or space when they differ, and no more.
+// harmless are the properties that cost speed or space when they differ, and no more.
 var harmless = []string{"storage", "compression", "statistics", "options", "replica identity", "cost", "rows", "support", "parallel"}
 
-// matters reports whether a relay must refuse a difference of this property.
+// matters reports whether a relay must refuse a difference of this property. The options
+// of a view say with whose rights it reads; those of tables and indexes are storage settings.
 func matters(o Object, property string) bool {
-	for _, name := range harmless {
-		if property == name {
-			return false
-		}
+	if slices.Contains(harmless, property) {
+		return false
 	}
 	return !strings.HasPrefix(property, propOption) || o.Kind == kindView
 }
@@ -68,7 +68,7 @@ func strangerMatters(o Object, props properties) bool {
 	case kindColumn: // one that an insert has to compute or to fill
 		return props["not null"] != "" || props["default"] != "" || props["generated"] != ""
 	case kindIndex: // a plain index on plain columns refuses nothing
-		return strings.HasPrefix(props[propDefinition], "CREATE UNIQUE") || strings.Contains(props[propDefinition], "((")
+		return props["~refuses"] != ""
 	case kindPolicy:
 		return props["~row security"] != ""
 	default:

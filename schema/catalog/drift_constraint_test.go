@@ -88,6 +88,8 @@ var indexDrifts = []drift{
 		want: []string{"index event_outbox_1.mine: existence"}},
 	{name: "unique index extra", do: "CREATE UNIQUE INDEX mine ON outbox.outbox_retry (event_id)",
 		want: []string{"index outbox_retry.mine: existence"}, matters: true},
+	{name: "index on a function extra", do: "CREATE INDEX mine ON outbox.event_outbox (lower(subject))",
+		want: []string{"index event_outbox.mine: existence"}, matters: true},
 	{name: "index on an expression extra", do: "CREATE INDEX mine ON outbox.event_outbox ((1 / length(subject)))",
 		want: []string{"index event_outbox.mine: existence"}, matters: true},
 }

@@ -1,2 +1,2 @@
--- Removes dead letters for good, by the schema's function.
-SELECT id FROM {{schema}}.dead_letter_discard($1::text, $2::bigint[], $3::text, $4::text) AS id
+-- Removes dead letters for good, through the function of the schema, see requeue.sql.
+SELECT * FROM {{schema}}.dead_letter_discard($1, $2, $3, $4)

@@ -1,3 +1,3 @@
--- Moves dead letters back to the waiting set. The schema's function does it, so that an operator
--- needs no right on the tables.
-SELECT id FROM {{schema}}.dead_letter_requeue($1::text, $2::bigint[], $3::text, $4::text) AS id
+-- Moves dead letters back to the waiting set. The function of the schema does it, so that an
+-- operator's login may, who has no right on the tables.
+SELECT * FROM {{schema}}.dead_letter_requeue($1, $2, $3, $4)

@@ -23,6 +23,9 @@ SELECT 'index', t.relname::text, coalesce(parent.relname, c.relname)::text, f.pr
     UNION ALL
    SELECT '~name', c.relname::text WHERE parent.oid IS NOT NULL
     UNION ALL
+   -- An index that can refuse a row: for its like, or because an expression fails.
+   SELECT '~refuses', 'yes' WHERE i.indisunique OR i.indisexclusion OR i.indexprs IS NOT NULL OR i.indpred IS NOT NULL
+    UNION ALL
    SELECT 'option ' || x.option_name, x.option_value FROM pg_options_to_table(c.reloptions) AS x
  ) AS f (property, value)
  WHERE f.value IS NOT NULL

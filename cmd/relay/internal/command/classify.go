@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 // kindConfiguration is the word for configuration in a JSON error: the status is that of usage.
@@ -25,6 +26,7 @@ func classify(ctx context.Context, err error) error {
 	var typed *exit.Error
 	var configuration *settings.Error
 	var refused *relay.ConfigError
+	var invalid *retry.InvalidError
 	switch {
 	case err == nil || errors.As(err, &typed):
 		return err
@@ -34,6 +36,8 @@ func classify(ctx context.Context, err error) error {
 		return &exit.Error{Code: exit.Interrupted, Err: fmt.Errorf("interrupted: %w", context.Cause(ctx))}
 	case errors.As(err, &configuration):
 		return configurationError(configuration)
+	case errors.As(err, &invalid):
+		return &exit.Error{Code: exit.Usage, Err: err}
 	case errors.As(err, &refused):
 		return &exit.Error{Code: exit.Usage, Kind: kindConfiguration, Err: err, Hint: "relay config env"}
 	case errors.Is(err, outbox.ErrSchemaMissing), errors.Is(err, outbox.ErrSchemaMismatch), errors.Is(err, outbox.ErrForeignCluster):

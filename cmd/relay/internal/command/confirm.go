@@ -12,14 +12,15 @@ import (
 )
 
 // confirm asks a person whether to go on, unless yes says so already. It returns nil for yes. It
-// cannot ask without a terminal, nor when the output is for a program.
-func confirm(cmd *cobra.Command, question string, yes bool, format output.Format) error {
+// cannot ask without a terminal, nor when the output is for a program; look says what
+// to do for those who want to see the plan.
+func confirm(cmd *cobra.Command, question string, yes bool, format output.Format, look string) error {
 	if yes {
 		return nil
 	}
 	if format != output.Text || !output.IsTerminal(cmd.InOrStdin()) {
 		return exit.Errorf(exit.Usage, "%s changes something and cannot ask here", cmd.CommandPath()).
-			WithHint("add --yes, or --dry-run to see the plan only")
+			WithHint("add --yes, or %s", look)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\n%s [y/N] ", question)
 	answer, err := readLine(cmd)

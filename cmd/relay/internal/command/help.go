@@ -43,6 +43,9 @@ func usageLine(c *cobra.Command) string {
 	if len(verbNames(c)) > 0 {
 		return c.CommandPath() + " COMMAND"
 	}
+	if args := argsOf(c); args != "" {
+		return c.CommandPath() + " " + args + " [flags]"
+	}
 	return c.CommandPath() + " [flags]"
 }
 
@@ -67,7 +70,9 @@ func flagHelp(c *cobra.Command, group string) string {
 		case "bool":
 		case "int":
 			name += " count"
-		case "stringArray":
+		case "stringSlice":
+			name += " list"
+		case "stringArray", "string":
 			name += " text"
 		default:
 			name += " " + kind

@@ -54,6 +54,27 @@ func verb(c *cobra.Command) *cobra.Command {
 	return c
 }
 
+// verbWithArgs completes a command that takes from least to most arguments; its Use names them.
+func verbWithArgs(c *cobra.Command, least, most int) *cobra.Command {
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) < least {
+			return exit.Errorf(exit.Usage, "%s needs %s", cmd.CommandPath(), argsOf(cmd)).WithHint("%s --help", cmd.CommandPath())
+		}
+		if len(args) > most {
+			return exit.Errorf(exit.Usage, "%s takes %s, got %q", cmd.CommandPath(), argsOf(cmd), args).WithHint("%s --help", cmd.CommandPath())
+		}
+		return nil
+	}
+	c.ValidArgsFunction = cobra.NoFileCompletions
+	return c
+}
+
+// argsOf returns what a command's Use says after its name.
+func argsOf(c *cobra.Command) string {
+	_, args, _ := strings.Cut(c.Use, " ")
+	return args
+}
+
 // effects is the part of a help text that every command has: what it changes and what it never
 // does.
 func effects(changes, never string) string {

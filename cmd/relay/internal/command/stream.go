@@ -145,7 +145,7 @@ func streamApplyCommand(p Process) *cobra.Command {
 			}
 		}
 		question := fmt.Sprintf("Apply this to stream %s?", report.Stream)
-		if err := confirm(cmd, question, *yes, format.Format()); err != nil {
+		if err := confirm(cmd, question, *yes, format.Format(), "--dry-run to see the plan only"); err != nil {
 			return err
 		}
 		if err := report.plan.Apply(cmd.Context(), js); err != nil {

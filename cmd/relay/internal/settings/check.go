@@ -51,7 +51,7 @@ func (l *loader) checkRelay(loaded *Loaded) {
 	}
 	l.checkRetries(loaded, cfg.Retry)
 	l.checkAllow(loaded)
-	cfg.Retry = retry.Policy{} // judged already
+	cfg.Retry = retry.Policy{}                  // judged already
 	_, err := relay.New(nil, &nats.Conn{}, cfg) // connects to nothing
 	var refused *relay.ConfigError
 	switch {
@@ -144,7 +144,7 @@ func (s *Settings) Relay() relay.Config {
 
 		DeadLetterBlocksKey: s.DeadLetterBlocksKey,
 
-		StopTimeout:     s.StopTimeout,
-		UnreadyAfter:    s.UnreadyAfter,
+		StopTimeout:  s.StopTimeout,
+		UnreadyAfter: s.UnreadyAfter,
 	}
 }

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// tree is the source that is mutated.
+type tree struct{ root string }
+
+// findTree finds the module that the working directory is in.
+func findTree(ctx context.Context) (*tree, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the module, which must hold the working directory: %w", err)
+	}
+	return &tree{root: strings.TrimSpace(string(root))}, nil
+}
+
+func (t *tree) read(file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(t.root, filepath.FromSlash(file)))
+	return string(text), err
+}
+
+// overlay writes the mutated files into a directory, and what go build needs to take them in
+// place of the true ones. It returns the name of that.
+func (t *tree) overlay(m *mutant, dir string) (string, error) {
+	files, err := m.apply(t.read)
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	n := 0
+	for file, text := range files {
+		n++
+		mutated := filepath.Join(dir, strconv.Itoa(n)+"-"+filepath.Base(file))
+		if err := os.WriteFile(mutated, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(t.root, filepath.FromSlash(file))] = mutated
+	}
+	config, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	return name, os.WriteFile(name, config, 0o644)
+}
+
+// build builds a package, with a mutant in it unless that is nil.
+func (t *tree) build(ctx context.Context, m *mutant, dir, output, pkg string) error {
+	args := []string{"build", "-o", output}
+	if m != nil {
+		overlay, err := t.overlay(m, dir)
+		if err != nil {
+			return err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
+	cmd.Dir = t.root
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// within is how long a mutant may take to deliver; one that loses its way would take for ever.
+const within = 45 * time.Second
+
+// try runs chaos over a relay and returns the invariants that were violated.
+func try(ctx context.Context, chaos, relay, faults string, seed uint64, length time.Duration) ([]string, error) {
+	cmd := exec.CommandContext(ctx, chaos, "-relay", relay, "-setup", "single", "-seed", strconv.FormatUint(seed, 10),
+		"-duration", length.String(), "-only", faults, "-within", within.String())
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	line, ok := strings.CutPrefix(strings.TrimSpace(stdout.String()), "CHAOS ")
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("chaos has no verdict:\n%s", &stderr), err)
+	}
+	var verdict struct{ Violations map[string]int }
+	if err := json.Unmarshal([]byte(line), &verdict); err != nil {
+		return nil, err
+	}
+	var violated []string
+	for name, n := range verdict.Violations {
+		if n > 0 {
+			violated = append(violated, name)
+		}
+	}
+	slices.Sort(violated)
+	return violated, nil
+}
+
+// expected says whether one of the invariants is among those that should see the mutant.
+func (m *mutant) expected(violated []string) bool {
+	return slices.ContainsFunc(m.caughtBy, func(name string) bool { return slices.Contains(violated, name) })
+}

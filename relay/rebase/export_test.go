@@ -1,0 +1,4 @@
+package rebase
+
+// StatementTexts lets a test prepare every statement.
+var StatementTexts = statements
