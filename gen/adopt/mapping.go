@@ -20,7 +20,7 @@ type mapping struct {
 	columns []string // of event_outbox, as SQL names them
 	values  []string // SQL over the row o, one for each column
 	key     string   // SQL of the key
-	used    []string // columns of the table that go into an event
+	used    []string // columns of the table that go into an event, and fields of columns
 }
 
 // isText reports whether the text of a value is all there is to it.
@@ -43,7 +43,7 @@ func (l *look) mapping() mapping {
 			m.key = value
 		}
 		m.columns = append(m.columns, column)
-		m.values = append(m.values, value+"::"+kind)
+		m.values = append(m.values, strings.TrimSuffix(value, "::"+kind)+"::"+kind)
 		m.lines = append(m.lines, line)
 	}
 	m.columns, m.values = append(m.columns, "extensions"), append(m.values, l.extensions(&m))
@@ -72,7 +72,7 @@ func (l *look) attribute(a Attribute, m *mapping) (Line, string) {
 	if c == nil {
 		return Line{To: string(a)}, ""
 	}
-	m.used = append(m.used, c.Name)
+	m.used = append(m.used, spec) // a field does not speak for the rest of its column
 	line := Line{To: string(a), From: spec}
 	switch {
 	case a == Data && field == "":
@@ -83,7 +83,6 @@ func (l *look) attribute(a Attribute, m *mapping) (Line, string) {
 		l.reasons.add("name a whole column", "%s can't be a field of a JSON column", a)
 		return line, ""
 	case field != "":
-		m.used = append(m.used, spec)
 		return line, fieldOf(c, field)
 	case !c.isText():
 		l.reasons.add("name another with "+a.flag(), "column %s has the type %s, which is no %s", c.Name, c.Type, a)
@@ -119,7 +118,7 @@ func (l *look) usual(a Attribute, m *mapping) string {
 
 // isNamed reports whether an option uses the column for something else.
 func (l *look) isNamed(name string) bool {
-	named := slices.Concat(slices.Collect(maps.Values(l.opts.Columns)), slices.Collect(maps.Values(l.opts.Extensions)), []string{l.opts.Published, l.opts.Status})
+	named := append(slices.Collect(maps.Values(l.opts.Columns)), l.opts.Published, l.opts.Status)
 	return slices.Contains(named, name)
 }
 
@@ -202,7 +201,7 @@ func (l *look) time(c *column, line Line) (Line, string) {
 		l.reasons.add("say which with --time-zone, such as UTC, or leave the time out with --ignore-column "+c.Name, "column %s has times without a zone", c.Name)
 	default:
 		line.Note = "in the zone " + l.opts.TimeZone
-		return line, o + " AT TIME ZONE " + literal(l.opts.TimeZone)
+		return line, "(" + o + " AT TIME ZONE " + literal(l.opts.TimeZone) + ")"
 	}
 	return line, ""
 }
@@ -228,7 +227,7 @@ func (l *look) extensions(m *mapping) string {
 		} else if !c.isText() {
 			l.reasons.add("name another, or a field of it", "--extension %s: column %s has the type %s, which is no text", name, c.Name, c.Type)
 		}
-		m.used = append(m.used, c.Name, from[name])
+		m.used = append(m.used, from[name])
 		m.lines = append(m.lines, Line{To: "extension " + name, From: from[name]})
 		pairs = append(pairs, literal(name)+", "+value)
 	}

@@ -18,6 +18,8 @@ type marker struct {
 	forward string
 	// unknown is true for rows that can't be judged; "" if there are none.
 	unknown string
+	// unknownNew is the same for a new row that has to be forwarded.
+	unknownNew string
 	// set marks rows as published: the SET clause of an update; "" for a table without a mark.
 	set string
 	// after is SQL that runs once all is moved; "" for none.
@@ -27,6 +29,20 @@ type marker struct {
 	// require is a condition about the database, and requires what it means.
 	require, requires string
 	told              string // for a person
+	// stays says that a row which is not marked is one that was not published, for ever.
+	stays bool
+}
+
+// left is true for rows that must not be there when the table is dropped; "" if nothing tells.
+func (m *marker) left() string {
+	switch {
+	case !m.stays:
+		return ""
+	case m.unknown != "":
+		return "(" + m.where + ") OR " + m.unknown
+	default:
+		return m.where
+	}
 }
 
 // Known words of a status column.
@@ -39,6 +55,20 @@ var (
 
 // marker finds out how the table tells what was published.
 func (l *look) marker(ctx context.Context) (*marker, error) {
+	m, err := l.findMarker(ctx)
+	if m != nil {
+		l.holds(m)
+		if m.unknown != "true" {
+			m.unknownNew = m.unknown
+		}
+		if l.shape == Watermill {
+			m.unknownNew = l.envelope()
+		}
+	}
+	return m, err
+}
+
+func (l *look) findMarker(ctx context.Context) (*marker, error) {
 	switch {
 	case l.opts.Rows != RowsUndecided:
 		return l.rowsMarker(), nil
@@ -66,7 +96,7 @@ func (l *look) flagMarker() *marker {
 		return nil
 	}
 	o := "o." + ident(name)
-	m := &marker{columns: []string{name}, told: name + " is null"}
+	m := &marker{columns: []string{name}, told: name + " is null", stays: true}
 	switch c.Type {
 	case "timestamp with time zone", "timestamp without time zone":
 		m.where, m.set = o+" IS NULL", ident(name)+" = pg_catalog.clock_timestamp()"
@@ -102,7 +132,7 @@ func (l *look) statusMarker() *marker {
 	done := append(without(doneWords, l.opts.Unpublished), l.opts.Done...)
 	l.words = append(slices.Clone(unpublished), done...)
 	o := "lower(o." + ident(name) + "::text)"
-	m := &marker{columns: []string{name}, told: name + " is one of " + strings.Join(unpublished, ", ")}
+	m := &marker{columns: []string{name}, told: name + " is one of " + strings.Join(unpublished, ", "), stays: true}
 	m.where = o + " = ANY (" + array(lower(unpublished)) + ")"
 	m.forward = m.where
 	m.unknown = "(" + o + " = ANY (" + array(lower(l.words)) + ")) IS NOT TRUE"
@@ -153,11 +183,19 @@ func (l *look) cursorMarker(ctx context.Context) (*marker, error) {
 		requires: fmt.Sprintf("the consumer group %s is not in %s", group, offsets),
 	}
 	m.where = `(o."transaction_id", o."offset") > (SELECT g.last_processed_transaction_id, coalesce(g.offset_acked, 0) FROM ` + offsets.quoted() + " AS g" + where + ")"
-	m.forward = "true"
+	m.forward, m.unknown = "true", "("+m.where+") AND "+l.envelope()
 	m.after = "UPDATE " + offsets.quoted() + ` AS g
      SET last_processed_transaction_id = l."transaction_id", offset_acked = l."offset"
     FROM (SELECT o."transaction_id", o."offset" FROM ` + l.table.quoted() + ` AS o ORDER BY 1 DESC, 2 DESC LIMIT 1) AS l` + "\n   " + where + ";"
 	return m, nil
+}
+
+// envelope is true for what the forwarder of watermill has wrapped: another event is inside.
+func (l *look) envelope() string {
+	if l.table.column("payload").isJSON() {
+		return `coalesce(o."payload"::jsonb ?& ARRAY['destination_topic', 'uuid', 'payload', 'metadata'], false)`
+	}
+	return `coalesce(position('"destination_topic"'::bytea IN o."payload"::bytea) > 0, false)`
 }
 
 // lanesMarker reads the cursors that relays of ours keep.
@@ -192,7 +230,11 @@ func (l *look) lanesMarker(ctx context.Context) (*marker, error) {
 func (l *look) rowsMarker() *marker {
 	switch l.opts.Rows {
 	case RowsAll:
-		return &marker{where: "true", forward: "true", told: "every row, as you said"}
+		m := &marker{where: "true", forward: "true", told: "every row, as you said"}
+		if l.shape == Watermill {
+			m.unknown = l.envelope()
+		}
+		return m
 	case RowsNone:
 		return &marker{where: "false", forward: "true", told: "no row, as you said"}
 	default:

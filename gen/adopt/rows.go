@@ -31,7 +31,10 @@ func (l *look) rows(ctx context.Context, a *Adoption) error {
 	if err := l.tx.QueryRow(ctx, query).Scan(&a.Rows, &a.Move); err != nil {
 		return fmt.Errorf("count rows: %w", err)
 	}
-	for _, step := range []func(context.Context, *Adoption) error{l.fields, l.violations, l.doubles, l.ties} {
+	if err := l.fields(ctx, a); err != nil || len(l.reasons) > 0 {
+		return err // the extensions can't be written down
+	}
+	for _, step := range []func(context.Context, *Adoption) error{l.violations, l.doubles, l.ties} {
 		if err := step(ctx, a); err != nil {
 			return err
 		}
@@ -54,6 +57,8 @@ func (l *look) judge(ctx context.Context, a *Adoption) error {
 	case a.marker.unknown == "true":
 		l.reasons.add("--rows all if none of them was published, or --rows none if all were, or will be by whoever publishes them today",
 			"it does not tell which of its %d rows were published", n)
+	case l.shape == Watermill:
+		l.reasons.add("let the writers use the functions of the outbox, and the forwarder empty the table; then there is nothing to adopt", "%d rows are envelopes of the forwarder of watermill, which are not taken apart: %s", n, ids)
 	default:
 		l.reasons.add("release or cancel them first", "%d rows are held: %s", n, ids)
 	}
@@ -182,7 +187,7 @@ func (l *look) doubles(ctx context.Context, a *Adoption) error {
 
 // ties lists keys whose events have no order.
 func (l *look) ties(ctx context.Context, a *Adoption) error {
-	return l.group(ctx, a.tiesSQL(fmt.Sprintf("e.key, count(*) OVER ()"))+" ORDER BY e.key LIMIT "+fmt.Sprint(shown), func(keys string, n int64) {
+	return l.group(ctx, a.tiesSQL("e.key, count(*) OVER ()")+" ORDER BY e.key LIMIT "+fmt.Sprint(shown), func(keys string, n int64) {
 		if len(a.Order) == 0 {
 			l.reasons.add("name the columns that tell it with --order-column", "nothing tells the order of the events of one key, and %d keys have several: %s", n, keys)
 			return
@@ -199,7 +204,7 @@ func (a *Adoption) tiesSQL(output string) string {
 		null += " OR o." + ident(name) + " IS NULL"
 	}
 	return "SELECT " + output + " FROM (SELECT " + a.mapping.key + "::text AS key FROM " + a.table.quoted() + " AS o WHERE (" + a.marker.where + ") AND " + a.mapping.key +
-		" IS NOT NULL GROUP BY " + a.mapping.key + by + " HAVING count(*) > 1 OR bool_or(" + null + ")) AS e GROUP BY e.key"
+		" IS NOT NULL GROUP BY 1" + by + " HAVING count(*) > 1 OR bool_or(" + null + ")) AS e GROUP BY e.key"
 }
 
 // group runs a query for a list of texts and how many there are, and tells if there are any.

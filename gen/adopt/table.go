@@ -9,14 +9,17 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/schema/canonical"
+	"github.com/holdfast-dev/holdfast/schema/catalog"
 )
 
-//go:embed sql/*.sql
-var statements embed.FS
+//go:embed sql
+var sources embed.FS
 
-// statement returns an embedded statement without its comments.
-func statement(name string) string {
-	text, _ := statements.ReadFile("sql/" + name + ".sql") // embedded, and a test runs each
+// source returns an embedded statement without its comments.
+func source(name string) string {
+	text, _ := sources.ReadFile("sql/" + name + ".sql") // embedded, and a test runs each
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
@@ -27,10 +30,10 @@ func statement(name string) string {
 }
 
 var (
-	candidatesSQL  = statement("candidates")
-	columnsSQL     = statement("columns")
-	hazardsSQL     = statement("hazards")
-	fingerprintSQL = statement("fingerprint")
+	candidatesSQL  = source("candidates")
+	columnsSQL     = source("columns")
+	hazardsSQL     = source("hazards")
+	fingerprintSQL = source("fingerprint")
 )
 
 // column of the old table.
@@ -95,8 +98,13 @@ func (t *table) names() []string {
 
 // find finds the table that the options name or, without a name, the only one that looks like
 // an outbox.
-func find(ctx context.Context, tx pgx.Tx, named string) (*table, error) {
-	rows, err := tx.Query(ctx, candidatesSQL)
+func find(ctx context.Context, tx pgx.Tx, opts Options) (*table, error) {
+	ours, err := catalog.NamesOf(opts.Params, canonical.Components()...)
+	if err != nil {
+		return nil, err
+	}
+	named := opts.Table
+	rows, err := tx.Query(ctx, candidatesSQL, ours.Tables)
 	if err != nil {
 		return nil, fmt.Errorf("list tables: %w", err)
 	}

@@ -89,7 +89,9 @@ func TestDatabase(t *testing.T) {
 			"connections", check.Warn, "a relay needs 10: database ", "RELAY_WORKERS"},
 		{"old transaction", func(b *bench) { b.open("REPEATABLE READ") },
 			"old-transactions", check.Warn, "a transaction is open for", "idle_in_transaction_session_timeout"},
-		{"nobody drains", func(b *bench) { b.exec("UPDATE outbox.outbox_relay SET alive_until = clock_timestamp() - interval '1 s'") },
+		{"nobody drains", func(b *bench) {
+			b.exec("UPDATE outbox.outbox_relay SET alive_until = clock_timestamp() - interval '1 s'")
+		},
 			"lanes", check.Warn, "no relay of group default is alive: nobody drains its 16 lanes", "relay run"},
 		{"lanes without an owner", func(b *bench) {
 			b.exec("UPDATE outbox.outbox_lane SET lease_until = clock_timestamp() - interval '1 s' WHERE lane < 3")

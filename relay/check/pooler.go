@@ -84,7 +84,11 @@ func probe(ctx context.Context, ours *pgx.Conn, pool *pgxpool.Pool) preparation 
 			return verdict(err)
 		}
 	}
-	return notTried
+	// Nobody could take it: every connection has a session of its own.
+	if again, err := ask(); err != nil || again != first {
+		return verdict(err)
+	}
+	return kept
 }
 
 // verdict reads an answer: a statement that is not there, or is there of somebody else.

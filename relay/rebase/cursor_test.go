@@ -76,7 +76,7 @@ func (s *store) randomLog(random *rand.Rand, round int) {
 				s.t.Fatal(err)
 			}
 			open = append(open, tx)
-		case n == 1 || len(open) > 4:
+		case n == 1 || len(open) > 3:
 			at := random.IntN(len(open))
 			if err := open[at].Commit(ctx); err != nil {
 				s.t.Fatal(err)
@@ -144,4 +144,3 @@ func (s *store) undrained() map[string]map[string]bool {
 	}
 	return found
 }
-

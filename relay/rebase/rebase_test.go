@@ -283,7 +283,7 @@ func TestRebase(t *testing.T) {
 					t.Errorf("%d events are held, want 30", n)
 				}
 				h.drains(t, b)
-				t.Logf("%d drained, %d undrained, %d staged here, %d uncertain, %d renumbered: 0 duplicates, 0 lost",
+				t.Logf("%d drained, %d undrained, %d staged here, %d uncertain, %d renumbered",
 					h.drained, h.undrained, plan.StagedHere, plan.Uncertain, plan.Renumbered)
 			})
 		}

@@ -22,6 +22,11 @@ import (
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} { // the servers do not run as root
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	before := outboxtest.NewCluster(t, harness.PostgresOptions{Dir: filepath.Join(dir, "before")})
 	after := outboxtest.NewCluster(t, harness.PostgresOptions{Dir: filepath.Join(dir, "after")})
 	db := outboxtest.NewDatabaseIn(t, before)

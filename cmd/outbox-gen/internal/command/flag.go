@@ -23,7 +23,9 @@ const (
 	outputFlags     = "Output"
 )
 
-func flagGroups() []string { return []string{commonFlags, connectionFlags, outputFlags} }
+func flagGroups() []string {
+	return []string{commonFlags, mappingFlags, connectionFlags, outputFlags}
+}
 
 // inGroup puts flags of a command under a heading.
 func inGroup(c *cobra.Command, group string, names ...string) {

@@ -62,7 +62,7 @@ func Tree(p Process) *cobra.Command {
 			"3 not found, 130 interrupted.",
 		Example: "  outbox-gen check",
 	},
-		initCommand(p), writeCommand(p), checkCommand(p), verifyCommand(p), rolesCommand(p), listCommand(p), showCommand(p), explainCommand(p),
+		initCommand(p), writeCommand(p), checkCommand(p), verifyCommand(p), adoptCommand(p), rolesCommand(p), listCommand(p), showCommand(p), explainCommand(p),
 		goCommand(p), hookCommand(p), completionCommand(), versionCommand(p),
 	)
 	root.SetIn(p.Stdin)

@@ -28,7 +28,9 @@ func runCommand(p Process) *cobra.Command {
 		Short: "Drain the outbox to the stream until stopped",
 		Long: effects("the stream, which gets the events; cursors and leases in the database.",
 			"changes the log of events, the schema, or the stream's configuration.") +
-			"\n\nIt waits for a database and a broker that are not there yet. SIGTERM or ctrl-C once finishes the\n" +
+			"\n\nIt waits for a database, a broker and a stream that are not there yet. It refuses to start against a\n" +
+			"stream that would lose or repeat events, exit status 2: relay check says what is wrong, and --allow\n" +
+			"overrides a check by name. SIGTERM or ctrl-C once finishes the\n" +
 			"batches in flight and hands the lanes back, exit status 0; twice cuts. Run two or more for one\n" +
 			"database: they share the lanes.",
 		Example: "  relay run --stream ORDERS",
@@ -57,6 +59,7 @@ type daemon struct {
 	log      *slog.Logger
 
 	relay    atomic.Pointer[relay.Relay] // nil until it was made
+	detail   atomic.Pointer[detail]      // nil until there is something to look at
 	stopping atomic.Bool
 	login    brokerLog
 }
@@ -112,13 +115,43 @@ func (d *daemon) drain(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
+	target, err := checkTarget(d.settings)
+	if err != nil {
+		return err
+	}
+	looks := newDetail(ctx, target)
+	defer looks.stop()
+	d.detail.Store(looks)
 	d.relay.Store(r)
 
 	defer context.AfterFunc(ctx, func() {
 		d.stopping.Store(true)
 		d.log.Info("stopping", "cause", context.Cause(ctx))
 	})()
-	return r.Run(ctx)
+	return d.guarded(ctx, r, &startGate{d: d, target: target, nc: nc})
+}
+
+// guarded runs the relay unless the gate refuses, now or later.
+func (d *daemon) guarded(ctx context.Context, r *relay.Relay, gate *startGate) error {
+	decided, err := gate.decide(ctx, gateFirstTimeout)
+	if err != nil {
+		return err
+	}
+	if decided || ctx.Err() != nil {
+		return r.Run(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	refusal := make(chan error, 1) // so that the gate can end first
+	go func() {
+		err := gate.watch(ctx)
+		if err != nil {
+			cancel()
+		}
+		refusal <- err
+	}()
+	err = r.Run(ctx)
+	cancel()
+	return errors.Join(<-refusal, err)
 }
 
 // ready says what keeps the relay from its work; nil means nothing.
@@ -141,6 +174,9 @@ func (d *daemon) ready() *probe.Reason {
 	}
 	if cause := d.login.denied(); cause != nil && reason.Code == "broker" {
 		reason.Message, reason.Hint = reason.Message+": "+cause.Error(), "check the credentials and the permissions of the NATS user"
+	}
+	if looks := d.detail.Load(); looks != nil {
+		reason.Findings = looks.found()
 	}
 	return reason
 }

@@ -14,6 +14,16 @@ type Reason struct {
 	Message string    `json:"message"`
 	Hint    string    `json:"hint"`
 	Since   time.Time `json:"since,omitzero"`
+	// Findings are what relay check found lately, in part or not at all for the first probes.
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// Finding is what one check of relay check found.
+type Finding struct {
+	Check    string `json:"check"`
+	Severity string `json:"severity"` // warn or fail
+	Text     string `json:"text"`
+	Hint     string `json:"hint"`
 }
 
 // Handler answers the three paths. ready returns nil while the relay can work; it is called
@@ -55,6 +65,9 @@ func answer(w http.ResponseWriter, r *http.Request, reason *Reason, good string)
 		text = fmt.Sprintf("not %s: %s\n", good, reason.Message)
 		if reason.Hint != "" {
 			text += "hint: " + reason.Hint + "\n"
+		}
+		for _, f := range reason.Findings {
+			text += fmt.Sprintf("%s %s: %s\n  hint: %s\n", f.Severity, f.Check, f.Text, f.Hint)
 		}
 	}
 	_, _ = w.Write([]byte(text)) // a client that went away

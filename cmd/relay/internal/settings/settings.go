@@ -56,7 +56,7 @@ type Settings struct {
 
 	StopTimeout  time.Duration `env:"STOP_TIMEOUT, default=10s" section:"drain" kind:"duration" doc:"How long a stopping relay waits for batches in flight. Keep it below what kills the pod."`
 	UnreadyAfter time.Duration `env:"UNREADY_AFTER, default=15s" section:"drain" kind:"duration" doc:"How long the broker or the database may be unavailable before /readyz says so."`
-	Allow        string        `env:"ALLOW" section:"drain" example:"dedup-window" doc:"Checks that are overridden by name, separated by commas: relay run starts in spite of them, and relay check does not count them. relay check shows the names."`
+	Allow        string        `env:"ALLOW" section:"drain" doc:"Checks that are overridden by name, separated by commas, such as dedup-window: relay run starts in spite of them, and to relay check their failure is a warning and their warning is nothing. relay check shows the names."`
 
 	HTTPAddr string `env:"HTTP_ADDR, default=127.0.0.1:9090" section:"http" doc:"Address of /livez, /readyz and /metrics. Loopback only by default: they need no login. Port 0 takes a free one."`
 

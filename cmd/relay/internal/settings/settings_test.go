@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 const database = "RELAY_DATABASE_URL=postgres://relay@db.example/orders"
@@ -248,6 +249,35 @@ func TestEveryVariableIsDescribed(t *testing.T) {
 		}
 		if (v.Flag == "") != v.Secret {
 			t.Errorf("%s has flag %q", v.Name, v.Flag)
+		}
+	}
+}
+
+func TestRefusedEventsAndAllowedChecks(t *testing.T) {
+	t.Parallel()
+	loaded := load(t, sources(nil, database, "RELAY_STREAM=ORDERS"), settings.NeedRelay)
+	if diff := cmp.Diff(retry.DefaultPolicy(), loaded.Relay().Retry); diff != "" || loaded.Relay().DeadLetterBlocksKey {
+		t.Errorf("the defaults are not those of the relay (-relay +settings):\n%s", diff)
+	}
+	loaded = load(t, sources(nil, database, "RELAY_STREAM=ORDERS", "RELAY_REFUSED_RETRIES=0", "RELAY_REFUSED_PAUSE_MIN=1s",
+		"RELAY_REFUSED_PAUSE_MAX=1h", "RELAY_DEAD_LETTER_BLOCKS_KEY=true", "RELAY_ALLOW=dedup-window, replicas"), settings.NeedRelay)
+	if p := loaded.Relay().Retry; p != (retry.Policy{Initial: time.Second, Max: time.Hour}) || !loaded.Relay().DeadLetterBlocksKey {
+		t.Errorf("the policy is %+v", p)
+	}
+	if got := loaded.Allowed(); len(got) != 2 || got[0] != "dedup-window" || got[1] != "replicas" {
+		t.Errorf("allowed %q", got)
+	}
+	for variable, want := range map[string]string{
+		"RELAY_REFUSED_RETRIES=-1":           `RELAY_REFUSED_RETRIES: "-1" is negative`,
+		"RELAY_REFUSED_RETRIES=2000000":      "RELAY_REFUSED_RETRIES 2000000: must be 0 to 1000000",
+		"RELAY_REFUSED_PAUSE_MIN=1ns":        "RELAY_REFUSED_PAUSE_MIN 1ns: must be whole milliseconds, 1ms at least",
+		"RELAY_REFUSED_PAUSE_MAX=1ms":        "RELAY_REFUSED_PAUSE_MAX 1ms: must be whole milliseconds, 250ms to 168h",
+		"RELAY_DEAD_LETTER_BLOCKS_KEY=maybe": `RELAY_DEAD_LETTER_BLOCKS_KEY: unknown value "maybe"`,
+		"RELAY_ALLOW=dedup":                  `RELAY_ALLOW: there is no check "dedup"`,
+	} {
+		_, err := settings.Load(sources(nil, database, "RELAY_STREAM=ORDERS", variable), settings.NeedRelay)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", variable, err, want)
 		}
 	}
 }

@@ -1,0 +1,1 @@
+CREATE INDEX visitors_first_seen ON visitors (first_seen);
