@@ -18,8 +18,7 @@ func TestDeadDatabaseConnectionsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	wire := newLink(t, s.db.URL)
-	const lease = 2 * time.Second
-	p := s.startOn(wire.url, s.nats.URL(), func(c *relayConfig) { c.Lease = lease })
+	p := s.startOn(wire.url, s.nats.URL(), func(c *relayConfig) { c.Lease = 2 * time.Second })
 	for round := range 2 {
 		s.stage("", 50)
 		s.eventually("50 more events settled", 10*time.Second, func() bool { return s.settled() == int64(100*round+50) })
@@ -29,8 +28,10 @@ func TestDeadDatabaseConnectionsAreGivenUp(t *testing.T) {
 		s.eventually("50 more events settled", 30*time.Second, func() bool { return s.settled() == int64(100*round+100) })
 		took := time.Since(start)
 		t.Logf("drained after %s", took)
-		if took > 4*lease {
-			t.Errorf("the relay needed %s, with a lease of %s:\n%s", took, lease, p.logs)
+		// 5 s until it is noticed, and the 15 s that pgx takes to close a connection when all
+		// places of the pool were busy.
+		if took > 22*time.Second {
+			t.Errorf("the relay needed %s:\n%s", took, p.logs)
 		}
 	}
 	s.wantLogInStream(10 * time.Second)

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,9 +38,14 @@ func (r *Relay) rows(ctx context.Context, l *lane, sql string, args []any, each 
 
 // readNew reads the candidates of a lane if they fit into one batch; all says that they did.
 func (r *Relay) readNew(ctx context.Context, l *lane, share int) (b *batch, all bool, err error) {
+	ctx, cancel := r.soon(ctx)
+	defer cancel()
 	c := collector{limit: l.limit + 1, bytes: share}
 	err = r.rows(ctx, l, r.db.sql.read, []any{l.number, l.cur.drained, c.limit}, c.row)
 	l.shrink(&c) // also when the rows that did not fit took too long to come
+	if errors.Is(err, context.DeadlineExceeded) {
+		l.limit = max(1, l.limit/2) // fewer rows may come in time
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("read lane %d: %w", l.number, err)
 	}

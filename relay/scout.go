@@ -54,8 +54,7 @@ func (r *Relay) look(soft context.Context) (int, error) {
 		numbers[i], drained[i] = l.number, l.cur.drained
 	}
 	r.mu.Unlock()
-	// A look that takes longer than a lease is worthless; its connection may be dead.
-	ctx, cancel := context.WithTimeout(soft, r.cfg.Lease)
+	ctx, cancel := r.soon(soft)
 	defer cancel()
 	found, err := r.db.scout(ctx, numbers, drained)
 	if err != nil {

@@ -27,6 +27,8 @@ func (r *Relay) settle(ctx context.Context, l *lane, b *batch) (owned bool, err 
 	}
 	w := r.waiting(b)
 	var settled int
+	ctx, cancel := r.soon(ctx)
+	defer cancel()
 	_, err = r.db.with(ctx, r.db.sql.sessionSettle, r.db.sql.settle, []any{
 		r.cfg.Group, l.number, l.token, b.after.drained, target, pos, int64(known),
 		len(b.events) - len(w.seqs), seqFirst, seqLast, r.cfg.Stream, int64(streamFirst), int64(streamLast), l.incarnation,

@@ -51,6 +51,8 @@ func (r *Relay) park(ctx context.Context, l *lane, b *batch) error {
 			keys = append(keys, e.PartitionKey)
 		}
 	}
+	ctx, cancel := r.soon(ctx)
+	defer cancel()
 	var blocked []string
 	var some bool
 	_, err := r.db.with(ctx, r.db.sql.session, r.db.sql.blocked, []any{r.cfg.Group, l.number, keys, r.cfg.DeadLetterBlocksKey},

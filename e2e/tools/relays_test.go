@@ -84,8 +84,10 @@ func (r relays) awaitDrained(read bodies, want int) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), drainLimit)
 	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
 	var all [][]byte
-	for len(all) < want {
+	for ; len(all) < want; <-tick.C {
 		var err error
 		if all, err = read(ctx); err != nil {
 			r.t.Fatalf("wait for %d events in %s, which has %d: %v", want, r.stream, len(all), err)

@@ -198,7 +198,7 @@ func runPsql(bin string) func(ctx context.Context, url, dir string) error {
 			return strings.Compare(a, b)
 		})
 		for _, file := range files {
-			done := filepath.Join(dir, "."+filepath.Base(file)+".done")
+			done := filepath.Join(filepath.Dir(dir), filepath.Base(file)+".done")
 			if _, err := os.Stat(done); err == nil {
 				continue
 			}
