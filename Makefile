@@ -8,6 +8,9 @@ SHELL         := /bin/bash
 FUZZTIME ?= 30s
 # Further flags for go test, for example: make test TESTFLAGS='-run TestDrain -v'
 TESTFLAGS ?=
+# The seed and the length of a chaos run; SEED=0 takes a fresh seed, which is printed.
+SEED      ?= 0
+DURATION  ?= 60s
 # SERVE=1 keeps the demo running to look around in; DEMOFLAGS go to it as they are.
 SERVE     ?=
 DEMOFLAGS ?=
@@ -17,7 +20,7 @@ RACE_ROOMS := $(patsubst %,./%/...,$(wildcard outbox hold relay consumers))
 # Sources of this module; testdata holds examples that are wrong on purpose.
 GO_FILES = find . \( -name testdata -o -name node_modules -o -path './.*' \) -prune -o -name '*.go' -print
 
-.PHONY: help demo test race lint verify bench fuzz clean
+.PHONY: help demo test race lint verify bench fuzz clean chaos mutants
 .PHONY: property race-short docs-check mod-check c-compiler
 
 help: ## list the targets
@@ -46,6 +49,12 @@ verify: lint mod-check docs-check test property race-short ## run what CI runs: 
 
 bench: ## measure, and print one BENCH line per figure
 	go run ./e2e/bench
+
+chaos: ## random load and faults against real processes, then the proof (SEED=, DURATION=)
+	go run ./e2e/chaos -seed $(SEED) -duration $(DURATION) $(CHAOSFLAGS)
+
+mutants: ## plant one bug after another and see chaos catch it
+	go run ./e2e/mutants
 
 fuzz: ## run each fuzz target for FUZZTIME (default 30s)
 	@found=0; \

@@ -13,6 +13,8 @@
 //   - Docs: links that lead somewhere, make targets that exist, decision records
 //     that are listed, a reason on record for every module, and Go examples that
 //     are also code, and so compile.
+//   - Field cases: every id of docs/field-cases.md once, with a test that exists, a
+//     reason why it is struck, or the issue that is to bring it.
 //
 // The rules bind production code. Test files may import any room, and outside
 // modules that some room or the list of test modules names.
