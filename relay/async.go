@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
@@ -17,6 +18,8 @@ type asyncPublisher struct {
 	encoder    *wire.Encoder
 	stream     string
 	ackTimeout time.Duration
+	// idSuffix is added to the message ids of a replay; "" for every other publication.
+	idSuffix string
 }
 
 // flight is a message that waits for its acknowledgement.
@@ -60,6 +63,9 @@ func (p *asyncPublisher) attempt(ctx context.Context, b *batch) failure {
 		if err != nil {
 			fail.add(e, err)
 			return
+		}
+		if p.idSuffix != "" {
+			msg.Header.Set(nats.MsgIdHdr, msg.Header.Get(nats.MsgIdHdr)+p.idSuffix)
 		}
 		ack, err := p.js.PublishMsgAsync(msg, jetstream.WithRetryAttempts(0))
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
 // Publisher puts events into a stream as a relay does, without a database: the same
@@ -29,6 +30,25 @@ func NewPublisher(nc *nats.Conn, cfg Config) (*Publisher, error) {
 	return &Publisher{pub: pub}, nil
 }
 
+// WithIDSuffix returns a publisher that adds a text to the Nats-Msg-Id of every message, so that the
+// stream takes events that it has already once more. It is for replays.
+func (p *Publisher) WithIDSuffix(suffix string) *Publisher {
+	pub := *p.pub
+	pub.idSuffix = suffix
+	return &Publisher{pub: &pub}
+}
+
+// RefusedError is returned by [Publisher.Publish] when the broker refused an event for itself: trying
+// again as it is will not help. Others of the call may be stored.
+type RefusedError struct {
+	EventID string
+	Code    retry.Code
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("publish: event %s is refused: %s", e.EventID, e.Code)
+}
+
 // Publish publishes the events, those of one key in their order, and returns nil when
 // the stream has acknowledged all of them. Otherwise some may be stored; publishing all
 // of them again is harmless while the stream remembers their ids.
@@ -41,7 +61,7 @@ func (p *Publisher) Publish(ctx context.Context, events []outbox.Record) error {
 	fail := p.pub.attempt(ctx, b)
 	for i := range b.events {
 		if e := &b.events[i]; e.refused != nil {
-			return fmt.Errorf("publish: event %s is refused: %s", e.ID, e.refused.Code)
+			return &RefusedError{EventID: e.ID, Code: e.refused.Code}
 		}
 	}
 	if fail.class != "" {

@@ -147,15 +147,18 @@ func draw(dice []side, n int) Kind {
 	panic("chaos: the dice have no such side")
 }
 
-// lasting draws how long a fault lasts: mostly less than a lease, sometimes more.
+// lasting draws how long a fault lasts: mostly less than a lease, and one in four so long that
+// leases end in it.
 func lasting(k Kind, rng *rand.Rand) time.Duration {
-	d := time.Duration((0.05 + rng.ExpFloat64()) * float64(lease) / 2)
-	limit := 2 * lease
+	d := time.Duration((0.05 + rng.ExpFloat64()) * float64(lease) / 3)
+	if rng.IntN(4) == 0 {
+		d = lease + time.Duration(rng.Float64()*1.5*float64(lease))
+	}
 	switch k {
 	case natsSlow, ackDelay, statementStall:
-		limit = lease
+		d = min(d, lease)
 	case postgresCrash, quorumKill, readOnly:
-		limit = lease / 2
+		d = min(d, lease/2)
 	}
-	return min(d, limit).Round(time.Millisecond)
+	return d.Round(time.Millisecond)
 }

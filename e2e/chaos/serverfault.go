@@ -28,7 +28,7 @@ func (t *trial) postgresFault(ctx context.Context, step Step) {
 		sleep(ctx, step.For)
 		err = errors.Join(err, t.setReadOnly(repair, "off"))
 	default:
-		err = t.servers.pg.Stop(repair, "immediate")
+		err = t.crash(repair, step.Code%2 == 0)
 		t.tookEffect(step.Kind)
 		sleep(ctx, step.For)
 		err = errors.Join(err, t.servers.pg.Start(repair))
@@ -53,14 +53,40 @@ func (t *trial) terminateBackends(ctx context.Context) error {
 	return nil
 }
 
-// setReadOnly makes every new transaction one that cannot write, or ends that.
-func (t *trial) setReadOnly(ctx context.Context, value string) error {
-	for _, sql := range []string{"ALTER SYSTEM SET default_transaction_read_only = " + value, "SELECT pg_reload_conf()"} {
-		if _, err := t.servers.db.Exec(ctx, sql); err != nil {
-			return err
+const (
+	wasted    = 50                    // transactions
+	lookPause = 60 * time.Millisecond // longer than a relay's pause between two looks
+)
+
+// crash stops the server as a crash would. With waste, transactions begin and roll back before,
+// while no producer commits: nothing makes the server write them to the disk, so it will
+// give their ids out again. A relay that saw them end must not take the new ones for them.
+func (t *trial) crash(ctx context.Context, waste bool) error {
+	if !waste {
+		return t.servers.pg.Stop(ctx, "immediate")
+	}
+	quiet := t.entrance.AddLink(fault.LinkRule{Fault: fault.Stall})
+	defer quiet.Remove()
+	for range wasted {
+		if _, err := t.servers.db.Exec(ctx, "BEGIN; SELECT pg_current_xact_id(); ROLLBACK"); err != nil {
+			break // a session of ours that ended with the server before: a crash like any other
 		}
 	}
-	return nil
+	sleep(ctx, lookPause)
+	return t.servers.pg.Stop(ctx, "immediate")
+}
+
+// setReadOnly makes every new transaction one that cannot write, or ends that. It tries until it
+// has: a session of ours may have ended with the server.
+func (t *trial) setReadOnly(ctx context.Context, value string) error {
+	return t.until(ctx, restartLimit, "default_transaction_read_only is "+value, func(ctx context.Context) (bool, error) {
+		for _, sql := range []string{"ALTER SYSTEM SET default_transaction_read_only = " + value, "SELECT pg_reload_conf()"} {
+			if _, err := t.servers.db.Exec(ctx, sql); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	})
 }
 
 // nodeFault breaks one node at a time, or two when the quorum is to be lost. The next one must

@@ -156,7 +156,7 @@ func (c *natsConn) introduce(f *frame) {
 
 func (c *natsConn) publication(f *frame) [][]byte {
 	m := &NATSMessage{Point: OnPublication, Subject: f.subject, ID: f.headerValue("Nats-Msg-Id"), Payload: f.body[f.header:]}
-	if strings.HasPrefix(f.subject, "$JS.API.") {
+	if strings.HasPrefix(f.subject, "$") {
 		m.Point = OnRequest
 	}
 	c.mu.Lock()

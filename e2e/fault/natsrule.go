@@ -10,11 +10,11 @@ import (
 type NATSPoint string
 
 // The points. A publication is a message with a reply subject that a client sends to
-// anything but the server's own API: what JetStream acknowledges.
+// anything but the server's own subjects, which begin with $: what JetStream acknowledges.
 const (
 	OnPublication NATSPoint = "publication" // before the server gets it
 	OnAck         NATSPoint = "ack"         // before the client gets the answer to a publication
-	OnRequest     NATSPoint = "request"     // of the JetStream API, before the server gets it
+	OnRequest     NATSPoint = "request"     // to the server itself, such as the JetStream API, before it gets it
 	OnResponse    NATSPoint = "response"    // before the client gets the first answer to a request
 )
 

@@ -42,7 +42,7 @@ func unpack(archive, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer func() { _ = f.Close() }() // it was only read
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func unpack(archive, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // nothing is buffered
+	defer func() { _ = root.Close() }() // nothing is buffered
 	packed, err := gzip.NewReader(f)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func link(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // nothing is buffered
+	defer func() { _ = root.Close() }() // nothing is buffered
 	text, err := root.ReadFile("native/pg-symlinks.json")
 	if err != nil {
 		return err

@@ -13,4 +13,7 @@
 //	dbmate          amacneil/dbmate v2, lib/pq              refused by the migrate:down section
 //	atlas           ariga.io/atlas sql/migrate, pgx         has none
 //	flyway, plain   psql: flyway is no Go library           have none
+//
+// Each tool also runs the migration that takes over an older outbox, and three of them
+// migrate the example fleet in e2e/fleet, whose events relay processes then drain.
 package tools

@@ -25,7 +25,8 @@
 //
 //  1. lock the table against every write and every FOR UPDATE (EXCLUSIVE; reading goes on),
 //     and wait 10 s at most for those that are in a transaction;
-//  2. stop, with nothing changed, if anything is not as it was when the migration was written;
+//  2. stop, with nothing changed, if anything is not as it was when the migration was written, or
+//     event_outbox has events of the same source and key, which would overtake those that are moved;
 //  3. insert the unpublished rows into event_outbox in their order, each with new position;
 //  4. mark them in the old table as published, where it has a mark;
 //  5. put a trigger on the old table that forwards every later row in the writer's transaction.

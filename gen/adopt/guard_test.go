@@ -32,6 +32,7 @@ func TestMigrationLooksAgain(t *testing.T) {
 		{"a row that breaks a constraint", flagTable, adopt.Options{Constants: source}, "UPDATE outbox_events SET event_type = '' WHERE id = 4", "event_outbox_type"},
 		{"a double id", flagTable, adopt.Options{Constants: source}, "UPDATE outbox_events SET event_id = '00000000-0000-7000-8000-000000000002'", "more than one event has the id"},
 		{"an event that is there", flagTable, adopt.Options{Constants: source}, "SELECT outbox.publish_text('/orders', 't', id => '00000000-0000-7000-8000-000000000003')", "event_outbox has these events already: 00000000-0000-7000-8000-000000000003"},
+		{"a later event of a key", flagTable, adopt.Options{Constants: source}, "SELECT outbox.publish_text('/orders', 't', partitionkey => 'B-1')", "would overtake those with the key B-1"},
 		{"a status", statusTable, status, "UPDATE messages_outbox SET status = 'SENDING' WHERE id = 'm3'", "not known whether these rows were published: m3"},
 		{"a row of which nothing is known", debeziumTable + "DELETE FROM outboxevent", adopt.Options{Constants: source}, "INSERT INTO outboxevent VALUES (gen_random_uuid(), 'a', 'k', 't', '{}', now())", "not known whether these rows were published"},
 		{"an order", debeziumTable + "DELETE FROM outboxevent WHERE type = 'OrderPaid'", adopt.Options{Constants: source, Rows: adopt.RowsAll}, "INSERT INTO outboxevent VALUES (gen_random_uuid(), 'a', 'A-1', 't', '{}', now())", "nothing tells the order of the events with the key A-1"},

@@ -21,6 +21,7 @@ type sqlParts struct {
 	UnknownNew                       string
 	Requires                         string // a text
 	RowID, ID, Source, Ties, OrderBy string
+	Key                              string
 	Columns, Values                  string
 	Set, After, SameRow, Left        string
 	Function, Trigger                string
@@ -82,6 +83,7 @@ func (a *Adoption) fill(p *sqlParts) {
 	p.Hazards = indent(strings.ReplaceAll(hazardsSQL, "$1", p.Class), "    ")
 	p.Require, p.Requires, p.Unknown, p.Where, p.Forward = m.require, m.requires, m.unknown, m.where, m.forward
 	p.ID, p.Source, p.Ties, p.OrderBy = a.mapping.values[0], a.mapping.values[1], a.tiesSQL("e.key"), columnsOf(a.Order)
+	p.Key = a.mapping.key + "::text"
 	p.Columns, p.Values = strings.Join(a.mapping.columns, ", "), strings.Join(a.mapping.values, ",\n         ")
 	p.Set, p.After, p.UnknownNew = m.set, m.after, m.unknownNew
 	var same []string
@@ -147,8 +149,9 @@ func oneLine(text string) string {
 // Steps says what happens to writers, and what people have to do.
 func (a *Adoption) Steps() []string {
 	steps := []string{
-		"Before it runs: install the canonical schema, and stop the old relay. While it runs, writers of the table wait, for the",
-		"lock 10 s at most; then it gives up with nothing changed, and may run again. Reading goes on.",
+		"Before it runs: install the canonical schema, and stop the old relay. It has to run before the first version of the",
+		"service that writes to event_outbox itself. While it runs, writers of the table wait; for the lock it waits 10 s at",
+		"most, then gives up with nothing changed, and may run again. Reading goes on.",
 		"After it: what is still written to the table is forwarded by a trigger, in the writer's transaction.",
 	}
 	switch a.Shape {

@@ -9,7 +9,8 @@
 // of entering the log: see package position. The stream is read from a little before it to
 // its end, because an event may be published long after it was staged. Everything comes from one
 // snapshot of the database, taken before the end of the stream is looked up: what is
-// settled there was acknowledged before.
+// settled there was acknowledged before. Where the stream ended before the snapshot is known
+// too: what was stored later may be of events that the snapshot does not have.
 //
 //	in the log            in the stream      class         explained
 //	expected              no                 missing       no

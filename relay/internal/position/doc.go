@@ -3,6 +3,8 @@
 // window of numbers, and it has released events where they were published, not where
 // they were written.
 //
-// The bounds are as exact as the clock of the database is: transactions that ran at that moment
-// may be on either side. It reads the log once and changes nothing.
+// Numbers are dated by the events that were never held, which carry the moment. A window has
+// at least what entered the log in its time. It may have a little more: released events that
+// lie between the bound and the next event that can be dated, and what ran at the very moment.
+// It reads the log and changes nothing.
 package position

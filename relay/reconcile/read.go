@@ -1,0 +1,177 @@
+package reconcile
+
+import (
+	"context"
+	"hash/maphash"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+)
+
+const (
+	progressEvery = 100_000
+	// pullBytes is how much of the stream the client asks for at a time.
+	pullBytes = 4 << 20
+	// slack is how much larger than its share a part may turn out before its list has to grow.
+	slack = 1.1
+)
+
+// capacity is how many entries a part will have.
+func capacity(all int64, p part) int {
+	if p.of == 1 {
+		return int(all)
+	}
+	return int(slack * float64(all) / float64(p.of))
+}
+
+// readLog reads the events of a part, and in the first pass the sources of all.
+func (r *run) readLog(ctx context.Context, p part) ([]event, error) {
+	rows, err := r.tx.Query(ctx, r.sql["log"], r.cfg.Relay.Group, r.window.First, r.window.End)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]event, 0, capacity(r.report.Events, p))
+	var record outbox.Record
+	var at *time.Time
+	var e event
+	var isHeld, isExpected bool
+	var sum []byte
+	_, err = pgx.ForEachRow(rows, []any{&e.lane, &e.seq, &isHeld, &isExpected, &record.ID, &record.Source, &record.Type, &record.Subject, &at,
+		&record.DataContentType, &record.DataSchema, &record.PartitionKey, &record.Extensions, &sum}, func() error {
+		r.progress(1, 0)
+		if p.n == 0 {
+			r.sources[r.sourceHash(record.Source)] = struct{}{}
+		}
+		id, _, _ := parseID(wire.MsgID(record.Source, record.ID))
+		e.head, e.tail, e.key = id.head, id.tail, r.keyHash(record.PartitionKey)
+		if !p.has(e.key, id) {
+			return nil
+		}
+		e.state, e.digest = onItsWay, 0
+		switch {
+		case isHeld:
+			e.state = held
+		case isExpected:
+			e.state = expected
+			record.Time = time.Time{}
+			if at != nil {
+				record.Time = at.UTC()
+			}
+			if c, err := r.digests.ofRecord(&record, sum); err == nil { // else nothing can be compared
+				e.digest = c.digest
+			}
+		}
+		events = append(events, e)
+		return nil
+	})
+	return events, err
+}
+
+// readStream reads the messages of a part, and in the first pass counts those that are nobody's.
+func (r *run) readStream(ctx context.Context, p part) ([]message, error) {
+	state := r.stream.State
+	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
+	if !r.window.After.IsZero() {
+		from := r.window.After.Add(-r.cfg.Skew)
+		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
+	}
+	messages := make([]message, 0, capacity(int64(state.Msgs), p))
+	if state.Msgs == 0 {
+		return messages, nil
+	}
+	err := r.walk(ctx, cfg, state.LastSeq, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+		r.progress(0, 1)
+		if p.n == 0 {
+			r.report.Messages++
+		}
+		entry, keyHash, ok := r.entryOf(m.Headers(), m.Data(), meta, p.n == 0)
+		if ok && p.has(keyHash, entry.id()) {
+			messages = append(messages, entry)
+		}
+	})
+	return messages, err
+}
+
+// entryOf makes an entry of a message. It is not ok for one that is not compared, which is counted.
+func (r *run) entryOf(header nats.Header, data []byte, meta *jetstream.MsgMetadata, count bool) (m message, keyHash uint64, ok bool) {
+	id := header.Get(nats.MsgIdHdr)
+	k, replayed, ours := parseID(id)
+	if !ours || replayed {
+		if count {
+			class := Other
+			if replayed {
+				class = Replayed
+			}
+			r.report.note(r.cfg.Examples, Example{Class: class, MessageID: id, StreamSeq: meta.Sequence.Stream})
+		}
+		return m, 0, false
+	}
+	m = message{head: k.head, tail: k.tail, seq: meta.Sequence.Stream}
+	if m.seq > r.before {
+		m.marks |= younger
+	}
+	if m.seq > r.since && meta.Timestamp.After(r.horizon) && !meta.Timestamp.Before(r.cfg.Since) &&
+		(r.cfg.Until.IsZero() || meta.Timestamp.Before(r.cfg.Until)) {
+		m.marks |= judged
+	}
+	c, err := r.digests.ofMessage(header, data)
+	if err != nil {
+		m.marks |= unreadable
+		return m, 0, true
+	}
+	m.digest, m.source = c.digest, r.sourceHash(c.source)
+	if r.gone[c.id] {
+		m.marks |= forgotten
+	}
+	return m, r.keyHash(c.key), true
+}
+
+func (r *run) sourceHash(source string) uint32 { return uint32(maphash.String(r.seed, source)) }
+
+func (r *run) progress(events, messages int64) {
+	r.read.e += events
+	r.read.m += messages
+	if (r.read.e+r.read.m)%progressEvery == 0 {
+		r.cfg.Progress(r.read.e, r.read.m)
+	}
+}
+
+// walk reads the stream up to a sequence.
+func (r *run) walk(ctx context.Context, cfg jetstream.OrderedConsumerConfig, last uint64, each func(jetstream.Msg, *jetstream.MsgMetadata)) error {
+	cfg.InactiveThreshold = time.Minute
+	consumer, err := r.js.OrderedConsumer(ctx, r.cfg.Relay.Stream, cfg)
+	if err != nil {
+		return err
+	}
+	if info := consumer.CachedInfo(); info != nil && info.NumPending == 0 {
+		return nil
+	}
+	// A pull that is smaller than a message would wait for ever.
+	it, err := consumer.Messages(jetstream.PullMaxBytes(max(pullBytes, 2*r.payload)))
+	if err != nil {
+		return err
+	}
+	defer it.Stop()
+	for {
+		m, err := it.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		if meta.Sequence.Stream <= last {
+			each(m, meta)
+		}
+		// The last message may have been deleted: then none has its sequence.
+		if meta.Sequence.Stream >= last || meta.NumPending == 0 {
+			return nil
+		}
+	}
+}

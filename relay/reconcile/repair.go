@@ -1,0 +1,86 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay/internal/records"
+)
+
+// repair publishes missing events again, in the order of the log.
+func (r *run) repair(ctx context.Context, gone []event) error {
+	places := make([]records.Place, len(gone))
+	for i, e := range gone {
+		places[i] = records.Place{Lane: e.lane, Seq: e.seq}
+	}
+	var seen int64
+	err := records.Each(ctx, r.tx, r.cfg.Relay.Schema, places, func(list []records.Record) error {
+		seen += int64(len(list))
+		return r.republish(ctx, list)
+	})
+	if err != nil {
+		return fmt.Errorf("repair: %w", err)
+	}
+	r.report.Repair.Gone += int64(len(places)) - seen
+	return nil
+}
+
+// republish publishes some events, looks for them in the stream, and records those that are there.
+func (r *run) republish(ctx context.Context, list []records.Record) error {
+	stream, err := r.js.Stream(ctx, r.cfg.Relay.Stream)
+	if err != nil {
+		return err
+	}
+	before := stream.CachedInfo().State.LastSeq
+	events := make([]outbox.Record, len(list))
+	for i := range list {
+		events[i] = list[i].Record
+	}
+	failed := r.pub.Publish(ctx, events)
+	// Also after a failure: some may be stored.
+	stored, err := r.storedAfter(ctx, before)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	var done []place
+	for i := range list {
+		if seq := stored[wire.MsgID(list[i].Source, list[i].ID)]; seq != 0 {
+			done = append(done, place{list[i].Lane, list[i].Seq, seq})
+		}
+	}
+	r.report.Repair.Published += int64(len(done))
+	if failed == nil {
+		r.report.Repair.Remembered += int64(len(list) - len(done))
+	}
+	lanes, seqs, streams := columns(done)
+	if _, err := r.pool.Exec(ctx, r.sql["record"], r.cfg.Relay.Group, r.cfg.Relay.Stream, lanes, seqs, streams); err != nil {
+		return errors.Join(failed, fmt.Errorf("record what was published: %w", err))
+	}
+	return failed
+}
+
+// storedAfter returns where the stream has ids after a sequence.
+func (r *run) storedAfter(ctx context.Context, before uint64) (map[string]uint64, error) {
+	stream, err := r.js.Stream(ctx, r.cfg.Relay.Stream)
+	if err != nil {
+		return nil, err
+	}
+	last := stream.CachedInfo().State.LastSeq
+	stored := map[string]uint64{}
+	if last <= before {
+		return stored, nil
+	}
+	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: before + 1, HeadersOnly: true}
+	err = r.walk(ctx, cfg, last, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+		if id := m.Headers().Get(nats.MsgIdHdr); stored[id] == 0 {
+			stored[id] = meta.Sequence.Stream
+		}
+	})
+	return stored, err
+}

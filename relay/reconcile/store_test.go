@@ -1,0 +1,117 @@
+package reconcile_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/relay/reconcile"
+)
+
+// stopped runs do while the broker is down.
+func (s *setup) stopped(do func(store string)) {
+	s.t.Helper()
+	s.nats.Stop()
+	do(filepath.Join(s.dir, "store"))
+	if err := s.nats.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.eventually("the client is connected again", func() bool { return s.nc.Status() == nats.CONNECTED })
+}
+
+// TestStoreRolledBack gives the broker an old copy of its store, as after a crash that lost what was
+// acknowledged and not yet on disk: 500 settled events are gone. They are found, put back under
+// their ids, and nothing else is.
+func TestStoreRolledBack(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.stage("old", 200)
+	s.drain()
+	backup := filepath.Join(t.TempDir(), "store")
+	s.stopped(func(store string) {
+		if err := os.CopyFS(backup, os.DirFS(store)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var want []string
+	for _, key := range []string{"a", "b", "c", "d", "old"} {
+		want = append(want, s.stage(key, 100)...)
+	}
+	s.drain()
+	if n := len(s.messages()); n != 700 {
+		t.Fatalf("the stream has %d messages", n)
+	}
+	s.stopped(func(store string) {
+		if err := os.RemoveAll(store); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(store, os.DirFS(backup)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n := len(s.messages()); n != 200 {
+		t.Fatalf("the stream has %d messages after the roll-back", n)
+	}
+
+	r := s.reconcile(func(c *reconcile.Config) { c.Examples = 1000 })
+	s.wants(r, counts{reconcile.Missing: 500})
+	if !r.Regressed || r.Acknowledged != 700 || r.Last != 200 || r.Present != 200 {
+		t.Errorf("report %+v", r)
+	}
+	got := idsOf(r, reconcile.Missing)
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("missing ids (-want +got):\n%s", diff)
+	}
+
+	r = s.reconcile(withRepair)
+	if diff := cmp.Diff(&reconcile.Repair{Published: 500}, r.Repair); diff != "" {
+		t.Errorf("repair (-want +got):\n%s", diff)
+	}
+	r = s.reconcile()
+	s.wants(r, counts{})
+	if r.Present != 700 || r.Last != 700 || r.Regressed {
+		t.Errorf("report %+v", r)
+	}
+	got = nil
+	for _, m := range s.messages()[200:] {
+		got = append(got, m.ID())
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("repaired ids (-want +got):\n%s", diff)
+	}
+}
+
+// TestStoreEmpty: the stream was made anew, and its sequences begin again.
+func TestStoreEmpty(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.stage("k", 120)
+	s.drain()
+	if err := s.js.DeleteStream(t.Context(), streamName); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}}); err != nil {
+		t.Fatal(err)
+	}
+	r := s.reconcile()
+	s.wants(r, counts{reconcile.Missing: 120})
+	if !r.Regressed || r.Last != 0 || len(r.Examples) != 10 || r.Examples[0].Seq >= r.Examples[9].Seq {
+		t.Errorf("report %+v", r)
+	}
+	s.stage("k", 30)
+	s.drain() // goes on by itself
+	r = s.reconcile(withRepair)
+	if r.Counts[reconcile.Missing] != 120 || r.Repair.Published != 120 || r.Unexplained() != 0 {
+		t.Errorf("report %+v", r)
+	}
+	r = s.reconcile()
+	s.wants(r, counts{reconcile.Late: 120})
+}
