@@ -1,0 +1,184 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/internal/records"
+)
+
+const (
+	chunk      = 500                    // events that are published together, without a rate
+	perSecond  = 5                      // chunks in a second, with one
+	tries      = 5                      // of a chunk
+	firstPause = 200 * time.Millisecond // before it is tried again; it doubles
+)
+
+// Result is what a replay did.
+type Result struct {
+	Epoch     int64
+	Published int64 // acknowledged
+	Refused   int64 // left out: the broker would not have them
+	// Last is the number in the log of the last event that was published or refused, for
+	// Config.After.
+	Last int64
+}
+
+// replay is one run. It belongs to one goroutine.
+type replay struct {
+	cfg    Config
+	pool   *pgxpool.Pool
+	pub    *relay.Publisher
+	next   string
+	plan   *Plan
+	result Result
+	start  time.Time
+}
+
+// Run publishes the events that [MakePlan] counts. It ends with ctx, between chunks. The result
+// is right beside an error, too: give its Epoch and Last to another run to continue.
+func Run(ctx context.Context, pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (Result, error) {
+	plan, cfg, err := prepare(ctx, pool, cfg)
+	result := Result{Epoch: cfg.Epoch, Last: cfg.After}
+	if err != nil {
+		return result, err
+	}
+	pub, err := relay.NewPublisher(nc, cfg.Relay)
+	if err != nil {
+		return result, err
+	}
+	r := &replay{
+		cfg: cfg, pool: pool, pub: pub.WithIDSuffix(".r" + strconv.FormatInt(cfg.Epoch, 10)), next: statements(cfg.Relay.Schema)["next"],
+		plan: plan, result: result, start: time.Now(),
+	}
+	if err := r.run(ctx); err != nil {
+		return r.result, fmt.Errorf("replay: %w", err)
+	}
+	return r.result, nil
+}
+
+func (r *replay) run(ctx context.Context) error {
+	for {
+		places, err := r.places(ctx)
+		if err != nil || len(places) == 0 {
+			return err
+		}
+		err = records.Each(ctx, r.pool, r.cfg.Relay.Schema, places, func(list []records.Record) error {
+			if err := r.publish(ctx, list); err != nil {
+				return err
+			}
+			r.result.Last = list[len(list)-1].Seq
+			r.cfg.Progress(r.result)
+			return r.pace(ctx)
+		})
+		if err != nil {
+			return err
+		}
+		r.result.Last = places[len(places)-1].Seq // also when the log has lost it since
+	}
+}
+
+// places returns where the next events lie, none at the end.
+func (r *replay) places(ctx context.Context) ([]records.Place, error) {
+	n := int64(chunk)
+	if r.cfg.Rate > 0 {
+		n = max(1, min(n, int64(r.cfg.Rate/perSecond)))
+	}
+	if r.cfg.Limit > 0 {
+		if n = min(n, r.cfg.Limit-r.result.Published-r.result.Refused); n <= 0 {
+			return nil, nil
+		}
+	}
+	rows, err := r.pool.Query(ctx, r.next, r.plan.Group, r.plan.window.First, r.plan.window.End, r.result.Last, null(r.cfg.Type), null(r.cfg.Key), n)
+	if err != nil {
+		return nil, fmt.Errorf("find events: %w", err)
+	}
+	places, err := pgx.CollectRows(rows, pgx.RowToStructByPos[records.Place])
+	if err != nil {
+		return nil, fmt.Errorf("find events: %w", err)
+	}
+	return places, nil
+}
+
+// publish publishes a chunk. When the broker refuses one of its events, they go out one by one.
+func (r *replay) publish(ctx context.Context, list []records.Record) error {
+	events := make([]outbox.Record, len(list))
+	for i := range list {
+		events[i] = list[i].Record
+	}
+	err := r.try(ctx, events)
+	var refused *relay.RefusedError
+	if !errors.As(err, &refused) {
+		if err == nil {
+			r.result.Published += int64(len(events))
+		}
+		return err
+	}
+	for i := range events {
+		switch err := r.try(ctx, events[i:i+1]); {
+		case errors.As(err, &refused):
+			r.result.Refused++
+		case err != nil:
+			return err
+		default:
+			r.result.Published++
+		}
+		r.result.Last = list[i].Seq
+	}
+	return nil
+}
+
+// try repeats a publication that failed for another reason than its events. Their ids are the same.
+func (r *replay) try(ctx context.Context, events []outbox.Record) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		err := r.pub.Publish(ctx, events)
+		var refused *relay.RefusedError
+		if err == nil || errors.As(err, &refused) || n == tries {
+			return err
+		}
+		if err := wait(ctx, pause); err != nil {
+			return err
+		}
+		pause *= 2
+	}
+}
+
+// pace waits until the events that are out have had their time.
+func (r *replay) pace(ctx context.Context) error {
+	if r.cfg.Rate == 0 {
+		return ctx.Err()
+	}
+	due := time.Duration(float64(r.result.Published+r.result.Refused) / r.cfg.Rate * float64(time.Second))
+	return wait(ctx, due-time.Since(r.start))
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// subjectsOf returns the narrowest filter that matches every message of the replay.
+func subjectsOf(cfg Config) (string, error) {
+	encoder, err := wire.NewEncoder(wire.Config{Prefix: cfg.Relay.SubjectPrefix, Subject: cfg.Relay.SubjectTemplate, Stream: cfg.Relay.Stream, Mode: cfg.Relay.Mode})
+	if err != nil {
+		return "", err
+	}
+	return encoder.Subjects(), nil
+}
