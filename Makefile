@@ -20,11 +20,11 @@ RACE_ROOMS := $(patsubst %,./%/...,$(wildcard outbox hold relay consumers))
 # Sources of this module; testdata holds examples that are wrong on purpose.
 GO_FILES = find . \( -name testdata -o -name node_modules -o -path './.*' \) -prune -o -name '*.go' -print
 
-.PHONY: help demo test test-pg18 race lint verify bench fuzz clean chaos mutants
+.PHONY: help demo test test-pg18 test-pooler race lint verify bench fuzz clean chaos mutants
 .PHONY: property race-short docs-check mod-check c-compiler
 
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## run the whole system once and check what arrives (SERVE=1 keeps it running)
 	go run ./e2e/demo $(if $(filter-out 0,$(SERVE)),-serve) $(DEMOFLAGS)
@@ -38,6 +38,10 @@ test-pg18: ## run the schema and drain tests on Postgres 18, which it fetches on
 	go test -short -timeout 15m $(TESTFLAGS) ./schema/... ./gen/... ./outbox ./hold/... ./relay && \
 	cd e2e/tools && go test -timeout 10m -run '^Test(Install|Adopt|Fleet)' .
 
+test-pooler: ## run what must work through pgbouncer (as root on Debian it is installed)
+	schema/catalog/test-pooler.sh
+	go test -count=1 -tags pooler -run '^TestBehindPgbouncer$$' ./relay/check
+
 race: c-compiler ## run every test with the race detector (needs a C compiler)
 	go test -race -timeout 20m $(TESTFLAGS) ./...
 
@@ -50,7 +54,7 @@ lint: ## check formatting, go vet, staticcheck, errcheck and the architecture ru
 	cd e2e/tools && go vet ./...
 	go test -count=1 -run '^(TestTree|TestImports)' ./e2e/arch
 
-verify: lint mod-check docs-check test test-pg18 property race-short ## run what CI runs: lint, docs, tests on two Postgres versions, random load, a race run
+verify: lint mod-check docs-check test test-pg18 test-pooler property race-short ## run what CI runs: lint, docs, tests on two Postgres versions, random load, a race run
 
 bench: ## measure, and print one BENCH line per figure
 	go run ./e2e/bench

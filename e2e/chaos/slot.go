@@ -88,7 +88,7 @@ func (sl *slot) start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the child has its own
+	defer func() { _ = log.Close() }() // the child has its own
 	cmd := exec.Command(sl.servers.relay, "run")
 	if cmd.Env, err = sl.environment(name); err != nil {
 		return err

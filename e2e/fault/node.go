@@ -128,12 +128,12 @@ func (n *Node) launch() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the child has its own
+	defer func() { _ = log.Close() }() // the child has its own
 	says, tells, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer says.Close()
+	defer func() { _ = says.Close() }() // it was only read
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), nodeEnv+"="+string(config))
 	cmd.Stdout, cmd.Stderr = tells, log

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/internal/records"
 )
+
+// republishLimit bounds the publication of one chunk and the look at what became of it.
+const republishLimit = time.Minute
 
 // repair publishes missing events again, in the order of the log.
 func (r *run) repair(ctx context.Context, gone []event) error {
@@ -31,8 +36,14 @@ func (r *run) repair(ctx context.Context, gone []event) error {
 	return nil
 }
 
-// republish publishes some events, looks for them in the stream, and records those that are there.
+// republish publishes some events, looks for them in the stream, and records those that are there. It
+// goes on to its end when ctx ends.
 func (r *run) republish(ctx context.Context, list []records.Record) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), republishLimit)
+	defer cancel()
 	stream, err := r.js.Stream(ctx, r.cfg.Relay.Stream)
 	if err != nil {
 		return err
@@ -42,7 +53,8 @@ func (r *run) republish(ctx context.Context, list []records.Record) error {
 	for i := range list {
 		events[i] = list[i].Record
 	}
-	failed := r.pub.Publish(ctx, events)
+	refused := r.report.Repair.Refused
+	failed := r.publish(ctx, events)
 	// Also after a failure: some may be stored.
 	stored, err := r.storedAfter(ctx, before)
 	if err != nil {
@@ -56,13 +68,31 @@ func (r *run) republish(ctx context.Context, list []records.Record) error {
 	}
 	r.report.Repair.Published += int64(len(done))
 	if failed == nil {
-		r.report.Repair.Remembered += int64(len(list) - len(done))
+		r.report.Repair.Remembered += int64(len(list)-len(done)) - (r.report.Repair.Refused - refused)
 	}
 	lanes, seqs, streams := columns(done)
 	if _, err := r.pool.Exec(ctx, r.sql["record"], r.cfg.Relay.Group, r.cfg.Relay.Stream, lanes, seqs, streams); err != nil {
 		return errors.Join(failed, fmt.Errorf("record what was published: %w", err))
 	}
 	return failed
+}
+
+// publish publishes events in their order. When the broker refuses one, they go out one by one, and
+// the others are not held up.
+func (r *run) publish(ctx context.Context, events []outbox.Record) error {
+	err := r.pub.Publish(ctx, events)
+	var refused *relay.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	for i := range events {
+		if err := r.pub.Publish(ctx, events[i:i+1]); errors.As(err, &refused) {
+			r.report.Repair.Refused++
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storedAfter returns where the stream has ids after a sequence.

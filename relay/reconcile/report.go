@@ -73,6 +73,8 @@ type Repair struct {
 	// Remembered were acknowledged and are not in the stream: it remembers their ids for the
 	// length of its dedup window.
 	Remembered int64
+	// Refused are ones that the broker would not have.
+	Refused int64
 	// Gone are not in the log any more.
 	Gone int64
 }

@@ -142,7 +142,8 @@ func (r *replay) publish(ctx context.Context, list []records.Record) error {
 func (r *replay) try(ctx context.Context, events []outbox.Record) error {
 	pause := firstPause
 	for n := 1; ; n++ {
-		err := r.pub.Publish(ctx, events)
+		// What is in flight is waited for, also when ctx ends: it takes an ack timeout at most.
+		err := r.pub.Publish(context.WithoutCancel(ctx), events)
 		var refused *relay.RefusedError
 		if err == nil || errors.As(err, &refused) || n == tries {
 			return err
