@@ -139,7 +139,6 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 	for {
 		before := b.stored()
 		fail := r.attempt(l, b)
-		r.metrics.attempted(l.ctx, b.stored()-before, fail.class)
 		if fail.class == "" {
 			r.health.brokerOK(l.number)
 			return true
@@ -170,7 +169,9 @@ func (r *Relay) attempt(l *lane, b *batch) failure {
 			r.log.Info("found events that a previous owner published", "lane", l.number, "events", found)
 		}
 	}
+	before := b.stored() // with what was found: that is not published now
 	fail := r.pub.attempt(l.ctx, b)
+	r.metrics.attempted(l.ctx, b.stored()-before, fail.class)
 	if _, last := b.streamRange(); last > 0 {
 		r.known.advance(last)
 	}
