@@ -28,6 +28,11 @@ import (
 //	bury N CODE TYPE   makes N dead letters with a reason code, of events of a type
 //	operator           makes RELAY_DATABASE_URL log in with the role of an operator
 //	nats [user pass]   starts a server and sets RELAY_NATS_URL; with a login if given
+//	stream NAME SUBJECT WINDOW   makes a stream with a dedup window
+//	drain              lets a relay publish to RELAY_STREAM what waits, and settle it
+//	lose FIRST LAST    deletes messages of RELAY_STREAM
+//	forgets            waits until RELAY_STREAM remembers no message id
+//	messages N [NAME]  wants RELAY_STREAM, or another stream, to have N messages
 //	busyport           sets RELAY_HTTP_ADDR to an address in use
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -56,6 +61,11 @@ func TestScripts(t *testing.T) {
 			"bury":     cmdBury,
 			"operator": cmdOperator,
 			"nats":     cmdNATS,
+			"stream":   cmdStream,
+			"drain":    cmdDrain,
+			"lose":     cmdLose,
+			"forgets":  cmdForgets,
+			"messages": cmdMessages,
 			"busyport": cmdBusyPort,
 		},
 	})

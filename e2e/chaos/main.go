@@ -48,6 +48,7 @@ type settings struct {
 	relay    string
 	only     string
 	within   time.Duration
+	window   time.Duration
 	race     bool
 	plan     bool
 	verbose  bool
@@ -134,6 +135,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&s.relay, "relay", "", "the relay's binary; built from this repository by default")
 	flags.StringVar(&s.only, "only", "", "kinds of faults, separated by commas; all by default")
 	flags.DurationVar(&s.within, "within", time.Minute, "how long everything may take to arrive after the last fault")
+	flags.DurationVar(&s.window, "window", 2*time.Minute, "the stream's dedup window; a short one shows second copies that it would hide")
 	flags.BoolVar(&s.race, "race", false, "build the relay with the race detector")
 	flags.BoolVar(&s.plan, "plan", false, "print the schedule and do nothing")
 	flags.BoolVar(&s.verbose, "v", false, "print each fault when it begins")

@@ -61,7 +61,7 @@ func startServers(ctx context.Context, t *trial) (s *servers, err error) {
 	if err := s.startNodes(ctx, t.setup); err != nil {
 		return s, err
 	}
-	return s, s.createStream(ctx, t.setup)
+	return s, s.createStream(ctx, t)
 }
 
 // build builds the binary that users run, unless one is given.
@@ -125,7 +125,7 @@ func (s *servers) startNodes(ctx context.Context, set setup) error {
 	return nil
 }
 
-func (s *servers) createStream(ctx context.Context, set setup) error {
+func (s *servers) createStream(ctx context.Context, t *trial) error {
 	nc, err := nats.Connect(strings.Join(s.nodes.URLs(), ","))
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func (s *servers) createStream(ctx context.Context, set setup) error {
 	if err != nil {
 		return err
 	}
-	spec := relay.StreamSpec{Name: streamName, Subjects: []string{subjects + ".>"}, Window: window}
-	if set == cluster {
+	spec := relay.StreamSpec{Name: streamName, Subjects: []string{subjects + ".>"}, Window: t.window}
+	if t.setup == cluster {
 		spec.Replicas = 3
 	}
 	plan, err := relay.PlanStream(ctx, js, spec)

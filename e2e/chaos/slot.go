@@ -24,7 +24,6 @@ import (
 const (
 	relays = 3
 	lease  = 2 * time.Second
-	window = 2 * time.Minute // the stream's
 
 	stopLimit = 30 * time.Second // for a relay that is asked to end
 )
@@ -36,6 +35,7 @@ type slot struct {
 	nats    []*fault.NATSProxy // one to each node
 	pg      *fault.PostgresProxy
 	batch   int
+	allow   string // checks that are overridden
 
 	// busy is held by the fault that has the relay killed, stopped or standing still.
 	busy sync.Mutex
@@ -119,6 +119,9 @@ func (sl *slot) environment(name string) ([]string, error) {
 	}
 	// Nobody asks for the password; it is there to be found in a log.
 	url = strings.Replace(url, "postgres://postgres@", "postgres://postgres:"+secretMark+"@", 1)
+	if sl.allow != "" {
+		env = append(env, "RELAY_ALLOW="+sl.allow)
+	}
 	return append(env, "RELAY_DATABASE_URL="+url, "RELAY_NATS_URL="+strings.Join(servers, ","), "RELAY_STREAM="+streamName,
 		"RELAY_OWNER="+name, "RELAY_HTTP_ADDR=127.0.0.1:0", "RELAY_LOG_FORMAT=json", "RELAY_LOG_LEVEL=debug",
 		"RELAY_LEASE="+lease.String(), "RELAY_ACK_TIMEOUT=1s", "RELAY_RETRY_MIN=20ms", "RELAY_RETRY_MAX=500ms", "RELAY_POLL_MAX=20ms",
@@ -142,9 +145,17 @@ func (sl *slot) stop() {
 	sl.wanted = false
 	proc, name := sl.proc, *sl.name.Load()
 	sl.mu.Unlock()
-	if err := proc.Stop(stopLimit); err != nil {
+	if err := proc.Stop(stopLimit); err != nil && sl.hasBegun() {
 		sl.fault("%s did not stop in order: %v", name, err)
 	}
+}
+
+// hasBegun says whether the relay has written anything. Before that it has not heard of signals.
+func (sl *slot) hasBegun() bool {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	info, err := os.Stat(sl.log)
+	return err != nil || info.Size() > 0
 }
 
 // check finds out whether the relay has ended by itself.
@@ -165,6 +176,19 @@ func (sl *slot) fault(format string, args ...any) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	sl.faults = append(sl.faults, fmt.Sprintf(format, args...))
+}
+
+// failed returns what was wrong with the relays so far, and the end of the last log.
+func (sl *slot) failed() error {
+	sl.check()
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if len(sl.faults) == 0 {
+		return nil
+	}
+	log, err := os.ReadFile(sl.log)
+	const tail = 2000
+	return errors.Join(fmt.Errorf("%s\n%s", strings.Join(sl.faults, "\n"), log[max(0, len(log)-tail):]), err)
 }
 
 func (sl *slot) process() *fault.Process {

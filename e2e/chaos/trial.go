@@ -18,6 +18,7 @@ import (
 const (
 	readyLimit = time.Minute // for relays to own all lanes at the beginning
 	pollEvery  = 50 * time.Millisecond
+	safeWindow = time.Minute // with a shorter one a relay has to be told that it is meant
 )
 
 // trial is one run of one set-up.
@@ -98,6 +99,9 @@ func (t *trial) prepare(ctx context.Context) (err error) {
 			return err
 		}
 		t.slots = append(t.slots, s)
+		if t.window < safeWindow {
+			s.allow = "dedup-window"
+		}
 		if err := s.start(); err != nil {
 			return err
 		}
@@ -105,10 +109,15 @@ func (t *trial) prepare(ctx context.Context) (err error) {
 	if t.load, err = t.newLoad(ctx); err != nil {
 		return err
 	}
-	return t.until(ctx, readyLimit, "the relays own all lanes", func(ctx context.Context) (bool, error) {
+	var failed error
+	err = t.until(ctx, readyLimit, "the relays own all lanes", func(ctx context.Context) (bool, error) {
+		for _, s := range t.slots {
+			failed = errors.Join(failed, s.failed())
+		}
 		n, err := t.count(ctx, unownedSQL)
-		return n == 0, err
+		return n == 0 || failed != nil, err
 	})
+	return errors.Join(err, failed)
 }
 
 func (t *trial) newLoad(ctx context.Context) (*load, error) {
@@ -180,7 +189,7 @@ func (t *trial) heal(ctx context.Context) (*history.History, error) {
 		return nil, err
 	}
 	h := t.record.History()
-	h.Limits.Window, h.Limits.Skew = window, time.Millisecond
+	h.Limits.Window, h.Limits.Skew = t.window, time.Millisecond
 	h.Limits.Healed, h.Limits.Drained, h.Limits.Within = healed, drained, t.within
 	return h, nil
 }

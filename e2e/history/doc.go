@@ -26,6 +26,7 @@
 //	HoldSafety             what is held or dropped never is in the stream; what was released, not earlier
 //	SettledImpliesPresent  when a cursor passes an event, the event is in the stream
 //	BoundedDuplicates      a second copy has a cause, and there are no more copies than publications
+//	ExactHandover          a relay that takes a lane over stores nothing that was there before
 //	KeyOrder               the events of a key are in the stream in the order of their versions
 //	BytesEqual             a message says what was staged, to the byte
 //	StreamSequence         sequences have no gap, and acknowledgements and reads name the right one

@@ -25,6 +25,46 @@ func BoundedDuplicates(h *History) []Violation {
 	return v
 }
 
+// ExactHandover wants no second copy that a look back would have prevented: one that another
+// relay stored than the first, although the first was in the stream before that relay
+// claimed the lane. Neither a window nor a disruption excuses it. Events that were
+// refused and waited are not handed over with their lane.
+func ExactHandover(h *History) []Violation {
+	var v verdict
+	by := map[uint64]string{} // who stored a message
+	for _, a := range h.Acks {
+		if a.Code == 0 && !a.Duplicate && !a.Forged {
+			by[a.Sequence] = a.Relay
+		}
+	}
+	lanes := h.lanes()
+	for _, f := range h.all() {
+		if f.row == nil || len(f.waits) > 0 {
+			continue
+		}
+		for i := 1; i < len(f.copies); i++ {
+			one, next := h.Stream[f.copies[i-1]], h.Stream[f.copies[i]]
+			relay := by[next.Sequence]
+			claim, ok := lastClaim(lanes[f.row.Lane], relay, next.At)
+			if ok && by[one.Sequence] != relay && one.At.Before(claim.Add(-h.Limits.Skew)) {
+				v.add("event %s is at sequence %d since %s; %s claimed its lane at %s and stored it at %d again",
+					f.ID, one.Sequence, clock(one.At), relay, clock(claim), next.Sequence)
+			}
+		}
+	}
+	return v
+}
+
+// lastClaim returns when a relay last claimed a lane before a time.
+func lastClaim(moves []Move, relay string, before time.Time) (at time.Time, ok bool) {
+	for _, m := range moves {
+		if m.After.Token != "" && m.After.Token != m.Before.Token && m.After.Owner == relay && m.At.Before(before) {
+			at, ok = m.At, true
+		}
+	}
+	return at, ok
+}
+
 // Duplicates counts the further copies of events.
 func (h *History) Duplicates() int {
 	n := 0

@@ -22,6 +22,7 @@ func Invariants() []Invariant {
 		{"hold_safety", HoldSafety},
 		{"settled_implies_present", SettledImpliesPresent},
 		{"bounded_duplicates", BoundedDuplicates},
+		{"exact_handover", ExactHandover},
 		{"key_order", KeyOrder},
 		{"bytes_equal", BytesEqual},
 		{"stream_sequence", StreamSequence},

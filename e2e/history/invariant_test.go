@@ -94,6 +94,17 @@ func swap(h *history.History, i, j int) {
 	}
 }
 
+// takeOver has a relay claim the lane at a time, and store an event once more much later.
+func takeOver(h *history.History, relay string, claimed time.Time) {
+	m := add(h, event("b", 1))
+	m.At = at(200_000)
+	h.Acks = append(h.Acks, history.Ack{Relay: relay, MessageID: m.MessageID, Sequence: m.Sequence})
+	before := h.Moves[len(h.Moves)-1].After
+	after := before
+	after.Owner, after.Token, after.Until = relay, "token-2", at(300_000)
+	h.Moves = append(h.Moves, history.Move{Began: claimed, At: claimed, Session: relay, Before: before, After: after})
+}
+
 // wrong are histories with one fault each. want are the invariants that see it.
 var wrong = []struct {
 	name   string
@@ -216,6 +227,21 @@ var wrong = []struct {
 			m := add(h, event("b", 1))
 			h.Limits.Disruptions = []history.Span{{From: m.At.Add(-time.Microsecond), To: m.At, What: "kill"}}
 		},
+		nil,
+	},
+	{
+		"a relay stores again what its predecessor stored before it claimed the lane",
+		func(h *history.History) { takeOver(h, "relay-2", at(150_000)) },
+		map[string]int{"exact_handover": 1},
+	},
+	{
+		"a relay stores again what its predecessor stored after it claimed the lane",
+		func(h *history.History) { takeOver(h, "relay-2", at(1)) },
+		nil,
+	},
+	{
+		"a relay stores again what it stored itself",
+		func(h *history.History) { takeOver(h, "relay-1", at(150_000)) },
 		nil,
 	},
 	{

@@ -133,7 +133,7 @@ func (l *laboratory) control(ctx context.Context) error {
 		return err
 	}
 	for i := range l.seeds {
-		violated, err := try(ctx, l.chaos, relay, "", l.seed+uint64(i), l.length)
+		violated, err := try(ctx, l.chaos, relay, &mutant{}, l.seed+uint64(i), l.length)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (l *laboratory) hunt(ctx context.Context, m *mutant) (result, error) {
 	}
 	for i := range l.seeds {
 		r.Seed = l.seed + uint64(i)
-		violated, err := try(ctx, l.chaos, relay, m.faults, r.Seed, l.length)
+		violated, err := try(ctx, l.chaos, relay, m, r.Seed, l.length)
 		if err != nil {
 			return r, err
 		}

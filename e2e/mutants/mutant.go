@@ -18,6 +18,7 @@ type mutant struct {
 	what     string   // the bug, in one sentence
 	caughtBy []string // invariants of which at least one must see it
 	faults   string   // kinds of faults that bring it out; all by default
+	window   string   // the stream's dedup window, which may hide it; chaos's by default
 	hunks    []hunk
 }
 
@@ -77,6 +78,8 @@ func parse(name, text string) (*mutant, error) {
 			m.caughtBy = strings.Split(value, ", ")
 		case "faults":
 			m.faults = value
+		case "window":
+			m.window = value
 		case "file":
 			file = value
 		case "":

@@ -66,12 +66,12 @@ func TestEveryMutantCompiles(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	got, err := parse("x", "what: a bug\ncaught by: a, b\nfaults: c,d\nfile: f\n<<<<\n\tone\n====\n>>>>\n<<<<\ntwo\n====\n2\n\n2\n>>>>\n")
+	got, err := parse("x", "what: a bug\ncaught by: a, b\nfaults: c,d\nwindow: 1s\nfile: f\n<<<<\n\tone\n====\n>>>>\n<<<<\ntwo\n====\n2\n\n2\n>>>>\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &mutant{
-		name: "x", what: "a bug", caughtBy: []string{"a", "b"}, faults: "c,d",
+		name: "x", what: "a bug", caughtBy: []string{"a", "b"}, faults: "c,d", window: "1s",
 		hunks: []hunk{{file: "f", old: "\tone"}, {file: "f", old: "two", new: "2\n\n2"}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mutant{}, hunk{})); diff != "" {

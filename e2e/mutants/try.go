@@ -17,9 +17,15 @@ import (
 const within = 45 * time.Second
 
 // try runs chaos over a relay and returns the invariants that were violated.
-func try(ctx context.Context, chaos, relay, faults string, seed uint64, length time.Duration) ([]string, error) {
-	cmd := exec.CommandContext(ctx, chaos, "-relay", relay, "-setup", "single", "-seed", strconv.FormatUint(seed, 10),
-		"-duration", length.String(), "-only", faults, "-within", within.String())
+func try(ctx context.Context, chaos, relay string, m *mutant, seed uint64, length time.Duration) ([]string, error) {
+	args := []string{
+		"-relay", relay, "-setup", "single", "-seed", strconv.FormatUint(seed, 10),
+		"-duration", length.String(), "-only", m.faults, "-within", within.String(),
+	}
+	if m.window != "" {
+		args = append(args, "-window", m.window)
+	}
+	cmd := exec.CommandContext(ctx, chaos, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

@@ -48,7 +48,9 @@
 // # Who may
 //
 // The owner of the schema: the relay's own role may not change events. Stop the old relay, and let no
-// service write to the old cluster, before the dump or the last copied row.
+// service write to the old cluster, before the dump or the last copied row. Rebase in every
+// cluster in which services have staged, before it is copied on: a second copy leaves no trace of
+// where a row was staged.
 //
 // # Crash table
 //

@@ -18,8 +18,8 @@ type Config struct {
 	// Skew is how much the clocks of the database and of the NATS server may differ, and how
 	// much of the stream is read before Since. Defaults to 1 min.
 	Skew time.Duration
-	// MaxEntries is how many events and how many messages are compared in one pass, at 40
-	// bytes each. Defaults to 1,048,576.
+	// MaxEntries is how many events are compared in one pass, at 48 bytes each. Defaults to
+	// 1,048,576.
 	MaxEntries int
 	// Examples is how many examples of a class are reported. Defaults to 10; below 0 none.
 	Examples int

@@ -39,10 +39,11 @@
 //
 // # Memory
 //
-// Both sides become lists of fixed-size entries (a hash of the id, one of the content, places), sorted and
-// merged. More than Config.MaxEntries are compared in passes, each with the events of some
-// of the keys; every pass reads everything once. With several passes an event whose key was
-// changed in the stream counts as missing and foreign instead of changed.
+// The log becomes a sorted list of entries of a fixed size (a hash of the id, one of the content, the
+// place), in which every message of the stream is looked up as it comes. More events than
+// Config.MaxEntries are compared in passes, each with the events of some of the keys;
+// every pass reads everything once. With several passes an event whose key was changed in
+// the stream counts as missing and foreign instead of changed.
 //
 // # Repair
 //

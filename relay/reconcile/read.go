@@ -16,7 +16,7 @@ import (
 const (
 	progressEvery = 100_000
 	// pullBytes is how much of the stream the client asks for at a time.
-	pullBytes = 4 << 20
+	pullBytes = 1 << 20
 	// slack is how much larger than its share a part may turn out before its list has to grow.
 	slack = 1.1
 )
@@ -52,7 +52,7 @@ func (r *run) readLog(ctx context.Context, p part) ([]event, error) {
 		if !p.has(e.key, id) {
 			return nil
 		}
-		e.state, e.digest = onItsWay, 0
+		e.state, e.digest, e.stream, e.copies = onItsWay, 0, 0, 0
 		switch {
 		case isHeld:
 			e.state = held
@@ -72,46 +72,44 @@ func (r *run) readLog(ctx context.Context, p part) ([]event, error) {
 	return events, err
 }
 
-// readStream reads the messages of a part, and in the first pass counts those that are nobody's.
-func (r *run) readStream(ctx context.Context, p part) ([]message, error) {
+// readStream shows the messages of a part to judge, in their order, and in the first pass counts those
+// that are nobody's.
+func (r *run) readStream(ctx context.Context, p part, judge func(*message)) error {
 	state := r.stream.State
 	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
 	if !r.window.After.IsZero() {
 		from := r.window.After.Add(-r.cfg.Skew)
 		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
 	}
-	messages := make([]message, 0, capacity(int64(state.Msgs), p))
 	if state.Msgs == 0 {
-		return messages, nil
+		return nil
 	}
-	err := r.walk(ctx, cfg, state.LastSeq, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+	return r.walk(ctx, cfg, state.LastSeq, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 		r.progress(0, 1)
 		if p.n == 0 {
 			r.report.Messages++
 		}
-		entry, keyHash, ok := r.entryOf(m.Headers(), m.Data(), meta, p.n == 0)
-		if ok && p.has(keyHash, entry.id()) {
-			messages = append(messages, entry)
+		if found, ok := r.messageOf(m.Headers(), m.Data(), meta, p.n == 0); ok && p.has(found.key, found.id) {
+			judge(&found)
 		}
 	})
-	return messages, err
 }
 
-// entryOf makes an entry of a message. It is not ok for one that is not compared, which is counted.
-func (r *run) entryOf(header nats.Header, data []byte, meta *jetstream.MsgMetadata, count bool) (m message, keyHash uint64, ok bool) {
-	id := header.Get(nats.MsgIdHdr)
-	k, replayed, ours := parseID(id)
+// messageOf reads a message. It is not ok for one that is not compared, which is counted.
+func (r *run) messageOf(header nats.Header, data []byte, meta *jetstream.MsgMetadata, count bool) (m message, ok bool) {
+	text := header.Get(nats.MsgIdHdr)
+	id, replayed, ours := parseID(text)
 	if !ours || replayed {
 		if count {
 			class := Other
 			if replayed {
 				class = Replayed
 			}
-			r.report.note(r.cfg.Examples, Example{Class: class, MessageID: id, StreamSeq: meta.Sequence.Stream})
+			r.report.note(r.cfg.Examples, Example{Class: class, MessageID: text, StreamSeq: meta.Sequence.Stream})
 		}
-		return m, 0, false
+		return m, false
 	}
-	m = message{head: k.head, tail: k.tail, seq: meta.Sequence.Stream}
+	m = message{id: id, seq: meta.Sequence.Stream}
 	if m.seq > r.before {
 		m.marks |= younger
 	}
@@ -122,13 +120,13 @@ func (r *run) entryOf(header nats.Header, data []byte, meta *jetstream.MsgMetada
 	c, err := r.digests.ofMessage(header, data)
 	if err != nil {
 		m.marks |= unreadable
-		return m, 0, true
+		return m, true
 	}
-	m.digest, m.source = c.digest, r.sourceHash(c.source)
+	m.digest, m.key, m.source = c.digest, r.keyHash(c.key), r.sourceHash(c.source)
 	if r.gone[c.id] {
 		m.marks |= forgotten
 	}
-	return m, r.keyHash(c.key), true
+	return m, true
 }
 
 func (r *run) sourceHash(source string) uint32 { return uint32(maphash.String(r.seed, source)) }

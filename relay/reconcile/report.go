@@ -49,6 +49,9 @@ type Report struct {
 	// told. Regressed says that the stream ends before that: it was restored or made anew.
 	First, Last, Acknowledged uint64
 	Regressed                 bool
+	// Streams are those that relays of the group have published to. Another one that is compared
+	// was named by mistake, or made anew under another name.
+	Streams []string
 	// Window is the dedup window of the stream.
 	Window time.Duration
 	// Passes is how often everything was read.

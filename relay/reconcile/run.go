@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -118,7 +119,7 @@ func (r *run) look(ctx context.Context) error {
 	var kept *time.Time
 	var group bool
 	var since, acknowledged int64
-	if err := r.tx.QueryRow(ctx, r.sql["overview"], r.cfg.Relay.Group, r.cfg.Relay.Stream).Scan(&r.report.Events, &kept, &acknowledged, &since, &group); err != nil {
+	if err := r.tx.QueryRow(ctx, r.sql["overview"], r.cfg.Relay.Group, r.cfg.Relay.Stream).Scan(&r.report.Events, &kept, &acknowledged, &since, &group, &r.report.Streams); err != nil {
 		return fmt.Errorf("look at the log: %w", err)
 	}
 	if !group {
@@ -174,8 +175,7 @@ func (r *run) lookAtStream(ctx context.Context) error {
 
 // compare makes as many passes as the memory asks for.
 func (r *run) compare(ctx context.Context) error {
-	most := max(r.report.Events, int64(r.stream.State.Msgs))
-	passes := uint64(most/int64(r.cfg.MaxEntries)) + 1
+	passes := uint64(r.report.Events/int64(r.cfg.MaxEntries)) + 1
 	for n := range passes {
 		r.report.Passes++
 		if err := r.pass(ctx, part{n: n, of: passes}); err != nil {
@@ -215,11 +215,11 @@ func (r *run) pass(ctx context.Context, p part) error {
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
-	messages, err := r.readStream(ctx, p)
-	if err != nil {
+	slices.SortFunc(events, compareEvents)
+	if err := r.readStream(ctx, p, func(m *message) { r.see(events, m) }); err != nil {
 		return fmt.Errorf("read the stream: %w", err)
 	}
-	r.merge(events, messages)
+	r.conclude(events)
 	gone := r.order(events)
 	if r.pub == nil || len(gone) == 0 {
 		return nil

@@ -91,32 +91,42 @@ type reconciling struct {
 }
 
 func (c *reconciling) run() error {
-	if !c.apply || !c.yes {
-		report, err := c.compare(false)
-		if err != nil {
-			return err
-		}
-		missing := report.Counts[reconcile.Missing]
-		if !c.apply || missing == 0 || c.format != output.Text {
-			return c.finish(report)
-		}
-		if err := c.write(report); err != nil {
-			return err
-		}
-		question := fmt.Sprintf("Publish %s to stream %s again?", output.Count(missing, "missing event"), report.Stream)
-		if err := confirm(c.cmd, question, c.yes, c.format, "leave --apply out to see only what would be published"); err != nil {
-			return err
-		}
+	if c.apply && c.yes {
+		return c.mend()
 	}
-	report, err := c.compare(true)
+	const look = "leave --apply out to see only what would be published"
+	if c.apply && c.format != output.Text {
+		return confirm(c.cmd, "", false, c.format, look)
+	}
+	report, err := c.compare(false)
 	if err != nil {
-		if report != nil && report.Repair.Published > 0 {
-			err = &exit.Error{Code: exit.Partial, Hint: "what was published is there: run it again for the rest",
-				Err: fmt.Errorf("%s published again, then: %w", output.Count(report.Repair.Published, "event"), err)}
-		}
 		return err
 	}
-	return c.finish(report)
+	missing := report.Counts[reconcile.Missing]
+	if !c.apply || missing == 0 {
+		return c.finish(report)
+	}
+	if err := c.write(report); err != nil {
+		return err
+	}
+	question := fmt.Sprintf("Publish %s to stream %s again?", output.Count(missing, "missing event"), report.Stream)
+	if err := confirm(c.cmd, question, false, c.format, look); err != nil {
+		return err
+	}
+	return c.mend()
+}
+
+// mend compares and publishes what is missing.
+func (c *reconciling) mend() error {
+	report, err := c.compare(true)
+	if err == nil {
+		return c.finish(report)
+	}
+	if report != nil && report.Repair.Published > 0 {
+		return &exit.Error{Code: exit.Partial, Hint: "what was published is there: run it again for the rest",
+			Err: fmt.Errorf("%s published again, then: %w", output.Count(report.Repair.Published, "event"), err)}
+	}
+	return err
 }
 
 func (c *reconciling) compare(repair bool) (*reconcile.Report, error) {
@@ -131,15 +141,12 @@ func (c *reconciling) compare(repair bool) (*reconcile.Report, error) {
 }
 
 func (c *reconciling) write(report *reconcile.Report) error {
-	r := newReconcileReport(report, databaseName(c.pool.Config()), c.nc.ConnectedUrlRedacted(), c.repair)
+	r := newReconcileReport(report, databaseName(c.pool.Config()), c.nc.ConnectedUrlRedacted(), c.repair && !c.apply)
 	return r.write(c.cmd.OutOrStdout(), c.format)
 }
 
 // finish writes the report and ends with its answer.
 func (c *reconciling) finish(report *reconcile.Report) error {
-	if c.apply && !c.yes && c.format != output.Text {
-		return confirm(c.cmd, "", false, c.format, "leave --apply out to see only what would be published")
-	}
 	if err := c.write(report); err != nil {
 		return err
 	}

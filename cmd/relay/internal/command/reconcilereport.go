@@ -3,7 +3,9 @@ package command
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
 	"github.com/holdfast-dev/holdfast/relay/reconcile"
@@ -30,6 +32,7 @@ type reconcileReport struct {
 	Last         uint64             `json:"last_stream_seq"`
 	Acknowledged uint64             `json:"acknowledged_stream_seq"`
 	Regressed    bool               `json:"stream_went_back"`
+	Streams      []string           `json:"streams"` // that the group has published to
 	Passes       int                `json:"passes"`
 	Repair       *reconcileRepair   `json:"repair,omitempty"`
 
@@ -79,7 +82,7 @@ func newReconcileReport(r *reconcile.Report, database, server string, planned bo
 	out := &reconcileReport{
 		Explained: r.Unexplained() == 0, Database: database, Server: server, Stream: r.Stream, Schema: r.Schema, Group: r.Group,
 		Settled: r.Settled, Present: r.Present, Events: r.Events, Messages: r.Messages, Findings: []reconcileFinding{}, Examples: []reconcileExample{},
-		First: r.First, Last: r.Last, Acknowledged: r.Acknowledged, Regressed: r.Regressed, Passes: r.Passes,
+		First: r.First, Last: r.Last, Acknowledged: r.Acknowledged, Regressed: r.Regressed, Streams: r.Streams, Passes: r.Passes,
 		planned: planned, window: r.Window.String(),
 	}
 	if !r.Since.IsZero() {
@@ -112,21 +115,21 @@ func verdictOf(r *reconcile.Report) string {
 	missing := r.Counts[reconcile.Missing]
 	switch n := r.Unexplained(); {
 	case n == 0 && r.Repair != nil && missing > 0:
-		return fmt.Sprintf("Repaired: %s missing from stream %s and there again.", were(missing), r.Stream)
+		return fmt.Sprintf("Repaired: %s missing from stream %s, and there again now.", were(missing), r.Stream)
 	case n == 0:
 		return fmt.Sprintf("Sound: stream %s has all %s, and nothing is unexplained.", r.Stream, output.Count(r.Settled-r.Counts[reconcile.Expired], "settled event"))
 	case r.Repair == nil && n == missing:
-		return fmt.Sprintf("Not sound: %s of %s missing from stream %s.", are(n), output.Count(r.Settled, "settled event"), r.Stream)
+		return fmt.Sprintf("Not sound: %s of %s %s missing from stream %s.", output.Number(n), output.Count(r.Settled, "settled event"), isOrAre(n), r.Stream)
 	default:
-		return fmt.Sprintf("Not sound: %s unexplained in stream %s.", are(n), r.Stream)
+		return fmt.Sprintf("Not sound: %s %s unexplained in stream %s.", output.Count(n, "finding"), isOrAre(n), r.Stream)
 	}
 }
 
-func are(n int64) string {
+func isOrAre(n int64) string {
 	if n == 1 {
-		return "1 is"
+		return "is"
 	}
-	return output.Number(n) + " are"
+	return "are"
 }
 
 func (r *reconcileReport) write(w io.Writer, format output.Format) error {
@@ -189,13 +192,16 @@ func (r *reconcileReport) notes() []string {
 			missing = f.Count
 		}
 	}
+	if len(r.Streams) > 0 && !slices.Contains(r.Streams, r.Stream) {
+		notes = append(notes, fmt.Sprintf("No relay of group %s has published to stream %s, only to %s.", r.Group, r.Stream, strings.Join(r.Streams, ", ")))
+	}
 	if r.Regressed {
 		notes = append(notes, fmt.Sprintf("The stream went back: it ends at %d, and %d was acknowledged. It was restored or made anew.", r.Last, r.Acknowledged))
 	}
 	switch repair := r.Repair; {
 	case repair == nil && missing > 0 && r.planned:
 		notes = append(notes, fmt.Sprintf("Nothing was published: add --apply to publish %s again.", output.Count(missing, "event")))
-	case repair == nil && missing > 0:
+	case repair == nil && missing > 0 && !r.planned:
 		notes = append(notes, "relay reconcile --repair publishes missing events again, under their ids.")
 	case repair != nil:
 		if missing > 0 {
