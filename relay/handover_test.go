@@ -122,3 +122,29 @@ func (s *setup) execIn(tx pgx.Tx, sql string) {
 		s.t.Fatalf("%s: %v", sql, err)
 	}
 }
+
+// TestLookBackEndsWhereTheStreamEnds: the last message that a dead owner published was deleted
+// from the stream, and its sequence never comes.
+func TestLookBackEndsWhereTheStreamEnds(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []uint64{1, 5} {
+		s := newSetup(t)
+		first := s.start()
+		s.stage("", 5)
+		s.eventually("5 events settled", 10*time.Second, func() bool { return s.settled() == 5 })
+		first.kill()
+		s.exec("UPDATE outbox.outbox_lane SET stream_seq = 0")
+		stream, err := s.js.Stream(t.Context(), streamName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seq := 5; seq > 5-int(gone); seq-- {
+			if err := stream.DeleteMsg(t.Context(), uint64(seq)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.stage("", 20)
+		s.start()
+		s.eventually("25 events settled", 20*time.Second, func() bool { return s.settled() == 25 })
+	}
+}

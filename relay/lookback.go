@@ -85,6 +85,11 @@ func (r *Relay) storedSince(ctx context.Context, from uint64) (map[string]uint64
 	if err != nil {
 		return nil, err
 	}
+	// The last messages may have been deleted, so that the last sequence never comes: the end is
+	// also where nothing is pending.
+	if info := consumer.CachedInfo(); info != nil && info.NumPending == 0 {
+		return ids, nil
+	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(1000))
 	if err != nil {
 		return nil, err
@@ -102,7 +107,7 @@ func (r *Relay) storedSince(ctx context.Context, from uint64) (map[string]uint64
 		if id := m.Headers().Get(nats.MsgIdHdr); id != "" {
 			ids[id] = meta.Sequence.Stream
 		}
-		if meta.Sequence.Stream >= state.LastSeq {
+		if meta.Sequence.Stream >= state.LastSeq || meta.NumPending == 0 {
 			return ids, nil
 		}
 	}

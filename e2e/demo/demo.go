@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/e2e/demo/check"
 	"github.com/holdfast-dev/holdfast/e2e/demo/shop"
+	"github.com/holdfast-dev/holdfast/e2e/history"
 	"github.com/holdfast-dev/holdfast/relay"
 )
 
@@ -66,7 +67,7 @@ func (d *demo) run(ctx context.Context) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer reader.Close()
+	defer reader.Stop()
 
 	if err := d.act(ctx, f, reader); err != nil {
 		return false, err
@@ -87,7 +88,7 @@ func (d *demo) run(ctx context.Context) (ok bool, err error) {
 
 // act lets the customers order, kills a relay meanwhile, and waits until everything that
 // may leave is in the stream.
-func (d *demo) act(ctx context.Context, f *fleet, reader *check.Reader) error {
+func (d *demo) act(ctx context.Context, f *fleet, reader *history.Follower) error {
 	stop := d.showProgress(ctx, reader)
 	defer stop()
 	customers := &traffic{db: f.db, seed: d.seed, tally: &d.tally}
@@ -140,7 +141,7 @@ func (d *demo) killOne(ctx context.Context, f *fleet) error {
 	return f.awaitOwners(ctx, readyLimit)
 }
 
-func (d *demo) awaitDelivery(ctx context.Context, f *fleet, reader *check.Reader) error {
+func (d *demo) awaitDelivery(ctx context.Context, f *fleet, reader *history.Follower) error {
 	return until(ctx, deliveryLimit, "everything that may leave is in the stream", func(ctx context.Context) (bool, error) {
 		if err := f.check(); err != nil {
 			return false, err
@@ -155,7 +156,7 @@ func (d *demo) awaitDelivery(ctx context.Context, f *fleet, reader *check.Reader
 }
 
 // judge compares what the services committed with what the stream has.
-func (d *demo) judge(ctx context.Context, f *fleet, reader *check.Reader) (*result, error) {
+func (d *demo) judge(ctx context.Context, f *fleet, reader *history.Follower) (*result, error) {
 	if d.tamper != nil {
 		if err := d.tamper(ctx, f.servers); err != nil {
 			return nil, err

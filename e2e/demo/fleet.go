@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/relay"
 )
 
@@ -32,7 +33,7 @@ type fleet struct {
 
 // pod is one relay process.
 type pod struct {
-	*process
+	*fault.Process
 	name string
 	log  string // path
 }
@@ -91,7 +92,7 @@ func (f *fleet) start() (*pod, error) {
 	cmd := exec.Command(f.relay, "run")
 	cmd.Env = append(f.environment(), "RELAY_OWNER="+p.name, "RELAY_LEASE="+lease.String(), "RELAY_HTTP_ADDR=127.0.0.1:0")
 	cmd.Stderr = log
-	if p.process, err = startProcess(cmd); err != nil {
+	if p.Process, err = fault.StartProcess(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
 	f.pods = append(f.pods, p)
@@ -104,7 +105,7 @@ func (f *fleet) kill(ctx context.Context, p *pod) (lanes int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	p.kill()
+	p.Kill()
 	f.kills++
 	return owned[p.name], nil
 }
@@ -135,7 +136,7 @@ func (f *fleet) awaitOwners(ctx context.Context, limit time.Duration) error {
 		owned, err := f.lanes(ctx)
 		running := 0
 		for _, p := range f.pods {
-			if p.running() {
+			if p.Running() {
 				running++
 				if owned[p.name] == 0 {
 					return false, err
@@ -150,7 +151,7 @@ func (f *fleet) awaitOwners(ctx context.Context, limit time.Duration) error {
 func (f *fleet) check() error {
 	ended := -f.kills
 	for _, p := range f.pods {
-		if !p.running() {
+		if !p.Running() {
 			ended++
 		}
 	}
@@ -165,10 +166,10 @@ func (f *fleet) check() error {
 func (f *fleet) stop() error {
 	var errs []error
 	for _, p := range f.pods {
-		if !p.running() {
+		if !p.Running() {
 			continue
 		}
-		if err := p.stop(stopLimit); err != nil {
+		if err := p.Stop(stopLimit); err != nil {
 			errs = append(errs, fmt.Errorf("stop %s: %w%s", p.name, err, f.logTails()))
 		}
 	}

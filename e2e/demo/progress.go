@@ -5,11 +5,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/e2e/demo/check"
+	"github.com/holdfast-dev/holdfast/e2e/history"
 )
 
 // showProgress says every second how far things are, until stop is called.
-func (d *demo) showProgress(ctx context.Context, reader *check.Reader) (stop func()) {
+func (d *demo) showProgress(ctx context.Context, reader *history.Follower) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -64,8 +64,8 @@ The relays' commands:
 	}
 	fmt.Fprintf(&b, "  %s status\n\nThe relays:\n", f.relay)
 	for _, p := range f.pods {
-		if p.running() {
-			fmt.Fprintf(&b, "  %s  pid %d  log %s\n", p.name, p.cmd.Process.Pid, p.log)
+		if p.Running() {
+			fmt.Fprintf(&b, "  %s  pid %d  log %s\n", p.name, p.PID(), p.log)
 			fmt.Fprintf(&b, "    curl http://%s/readyz; curl http://%[1]s/livez; curl http://%[1]s/metrics\n", p.address())
 		}
 	}

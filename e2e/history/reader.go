@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,9 @@ type Source struct {
 	Servers string // addresses, separated by commas
 	Stream  string
 	Prefix  string // of its subjects, before the type of the event
+	// Version reads the version of an event from its payload. By default it is the
+	// extension "version".
+	Version func(payload []byte) int
 }
 
 // silence is how long the end of a stream may be waited for without a message.
@@ -83,16 +87,23 @@ func (s Source) decode(msg jetstream.Msg) (Message, error) {
 	}
 	m := message(s.Prefix, msg.Subject(), msg.Headers(), msg.Data())
 	m.Sequence, m.At = metadata.Sequence.Stream, metadata.Timestamp
+	if s.Version != nil && m.Fault == "" {
+		m.Version = s.Version(msg.Data())
+	}
 	return m, nil
 }
 
-// Follower is a consumer that reads while things happen. Safe for concurrent use.
+// Follower is a consumer that reads while things happen, each message once and in the order of
+// the stream. It is safe for concurrent use.
 type Follower struct {
+	source  Source
 	nc      *nats.Conn
+	stream  jetstream.Stream
 	reading jetstream.ConsumeContext
 
-	mu    sync.Mutex // guards reads; the client's goroutine writes it
-	reads []Read
+	mu       sync.Mutex // guards the fields below; the client's goroutine writes them
+	messages []Message
+	distinct map[Name]bool
 }
 
 // Follow begins to read a stream from its first message on. Stop ends it.
@@ -101,41 +112,74 @@ func Follow(ctx context.Context, s Source) (*Follower, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Follower{nc: nc}
-	consumer, err := js.OrderedConsumer(ctx, s.Stream, jetstream.OrderedConsumerConfig{})
-	if err == nil {
-		f.reading, err = consumer.Consume(f.take)
-	}
-	if err != nil {
+	f := &Follower{source: s, nc: nc, distinct: map[Name]bool{}}
+	if err := f.begin(ctx, js); err != nil {
 		nc.Close()
 		return nil, fmt.Errorf("follow stream %s: %w", s.Stream, err)
 	}
 	return f, nil
 }
 
+func (f *Follower) begin(ctx context.Context, js jetstream.JetStream) (err error) {
+	if f.stream, err = js.Stream(ctx, f.source.Stream); err != nil {
+		return err
+	}
+	consumer, err := f.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return err
+	}
+	f.reading, err = consumer.Consume(f.take)
+	return err
+}
+
 func (f *Follower) take(msg jetstream.Msg) {
-	metadata, err := msg.Metadata()
+	m, err := f.source.decode(msg)
 	if err != nil {
 		return // no message of a stream
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.reads = append(f.reads, Read{MessageID: msg.Headers().Get(jetstream.MsgIDHeader), Sequence: metadata.Sequence.Stream})
+	f.messages = append(f.messages, m)
+	if m.ID != "" {
+		f.distinct[m.Name] = true
+	}
 }
 
-// Count returns how many messages it has read.
-func (f *Follower) Count() int {
+// Messages returns what it has read.
+func (f *Follower) Messages() []Message {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.reads)
+	return slices.Clone(f.messages)
 }
 
-// Stop ends the reading and returns what was read.
+// Distinct returns how many different events it has read.
+func (f *Follower) Distinct() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.distinct)
+}
+
+// AtEnd says whether it has read as many messages as the stream has now.
+func (f *Follower) AtEnd(ctx context.Context) (bool, error) {
+	info, err := f.stream.Info(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for the end of stream %s: %w", f.source.Stream, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return info.State.Msgs == uint64(len(f.messages)), nil
+}
+
+// Stop ends the reading and returns what was read. To stop twice is harmless.
 func (f *Follower) Stop() []Read {
 	f.reading.Stop()
 	<-f.reading.Closed()
 	f.nc.Close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.reads
+	reads := make([]Read, len(f.messages))
+	for i, m := range f.messages {
+		reads[i] = Read{MessageID: m.MessageID, Sequence: m.Sequence}
+	}
+	return reads
 }

@@ -33,6 +33,20 @@ func encode(t *testing.T, id, key string, version int) *nats.Msg {
 	return msg
 }
 
+func TestReaderTakesTheVersionFromThePayload(t *testing.T) {
+	t.Parallel()
+	server := outboxtest.NewNATS(t)
+	js := outboxtest.NewStream(t, server.URL(), "TEST", "events.>")
+	if _, err := js.PublishMsg(t.Context(), encode(t, "a", "k", 1)); err != nil {
+		t.Fatal(err)
+	}
+	source := history.Source{Servers: server.URL(), Stream: "TEST", Prefix: "events", Version: func(payload []byte) int { return len(payload) }}
+	got, err := history.ReadStream(t.Context(), source)
+	if err != nil || len(got) != 1 || got[0].Version != 4 {
+		t.Errorf("got %+v, %v; want version 4", got, err)
+	}
+}
+
 // TestReaderReadsWhatTheRelayWrites holds the reader's own decoding against the relay's
 // encoding, and shows it messages that no relay makes.
 func TestReaderReadsWhatTheRelayWrites(t *testing.T) {
@@ -99,12 +113,26 @@ func TestReaderReadsWhatTheRelayWrites(t *testing.T) {
 	if diff := cmp.Diff(wantFaults, faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
-	for deadline := time.Now().Add(30 * time.Second); follower.Count() < len(got); time.Sleep(time.Millisecond) {
+	atEnd := func() bool {
+		end, err := follower.AtEnd(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return end
+	}
+	for deadline := time.Now().Add(30 * time.Second); !atEnd(); time.Sleep(time.Millisecond) { // between two looks
 		if time.Now().After(deadline) {
-			t.Fatalf("the follower read %d of %d", follower.Count(), len(got))
+			t.Fatalf("the follower read %d of %d", len(follower.Messages()), len(got))
 		}
 	}
+	if diff := cmp.Diff(got, follower.Messages()); diff != "" {
+		t.Errorf("the stream and what the follower read (-stream +read):\n%s", diff)
+	}
+	if n := follower.Distinct(); n != 3 { // the two sound ones, and those of the same id
+		t.Errorf("%d distinct events, want 3", n)
+	}
 	reads := follower.Stop()
+	follower.Stop()
 	for i, r := range reads {
 		if r.Sequence != got[i].Sequence || r.MessageID != got[i].MessageID {
 			t.Errorf("the follower read %v, the stream has %d %s", r, got[i].Sequence, got[i].MessageID)

@@ -6,8 +6,9 @@
 //
 //   - The ledger is filled from the business tables. Nothing here looks into the outbox,
 //     so an outbox that is wrong cannot vouch for itself.
-//   - The [Reader] has a connection of its own and reads the stream from its first
-//     message to its last, in the order of the stream.
+//   - [Read] has a connection of its own and reads the stream from its first message to its
+//     last, in the order of the stream. It reads as package history does: with code that
+//     shares nothing with the relay.
 //   - [Compare] is a pure function. Every number of a [Verdict] is counted by it, and
 //     each kind of wrong history is counted by a number of its own; its tests feed it
 //     one of each.

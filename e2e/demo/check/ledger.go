@@ -1,6 +1,6 @@
 package check
 
-import "crypto/sha256"
+import "github.com/holdfast-dev/holdfast/e2e/history"
 
 // Fate is what must become of an event that was committed.
 type Fate string
@@ -17,25 +17,15 @@ const (
 // leaves says whether an event of this fate belongs into the stream.
 func (f Fate) leaves() bool { return f == Free || f == Released }
 
-// Event is what the ledger and the stream both know of an event.
-type Event struct {
-	ID      string // the CloudEvents id
-	Source  string
-	Type    string
-	Key     string            // the ordering key
-	Version int               // counts the events of a key from 1
-	Digest  [sha256.Size]byte // of the payload
-}
+// Event is what the ledger and the stream both know of an event. Its version counts the
+// events of a key from 1.
+type Event = history.Event
+
+// Message is a message of the stream.
+type Message = history.Message
 
 // Entry is a line of the ledger: an event that a transaction committed.
 type Entry struct {
 	Event
 	Fate Fate
-}
-
-// Message is a message of the stream.
-type Message struct {
-	Event
-	Sequence uint64 // in the stream
-	Fault    string // why it is no valid event; "" for one that is
 }

@@ -1,6 +1,10 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/e2e/history"
+)
 
 // findingsLimit bounds how many faults are described; all of them are counted.
 const findingsLimit = 10
@@ -80,6 +84,8 @@ func (c *comparison) intact(staged Event, m Message) bool {
 	switch {
 	case staged.Digest != m.Digest:
 		c.fault(&c.verdict.BodyMismatches, "body: message %d, %s %s, has other bytes than were staged", m.Sequence, m.Type, m.ID)
+	case m.MessageID != history.MessageID(m.Name):
+		c.fault(&c.verdict.InvalidEvents, "message id: message %d, %s %s, has the foreign id %q", m.Sequence, m.Type, m.ID, m.MessageID)
 	case staged != m.Event:
 		c.fault(&c.verdict.InvalidEvents, "attributes: message %d is %v, staged was %v", m.Sequence, m.Event, staged)
 	default:

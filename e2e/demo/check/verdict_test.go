@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/holdfast-dev/holdfast/e2e/demo/check"
+	"github.com/holdfast-dev/holdfast/e2e/history"
 )
 
 // entry is the nth event of a key, committed with a fate.
 func entry(key string, version int, fate check.Fate) check.Entry {
 	id := key + "-" + string(rune('0'+version))
 	return check.Entry{
-		Event: check.Event{ID: id, Source: "/test", Type: "thing.changed", Key: key, Version: version, Digest: sha256.Sum256([]byte(id))},
+		Event: check.Event{Name: history.Name{Source: "/test", ID: id}, Type: "thing.changed", Key: key, Version: version, Digest: sha256.Sum256([]byte(id))},
 		Fate:  fate,
 	}
 }
@@ -31,12 +32,17 @@ func sound() []check.Entry {
 	}
 }
 
+// message is what a relay makes of an entry.
+func message(e check.Entry, sequence int) check.Message {
+	return check.Message{Event: e.Event, MessageID: history.MessageID(e.Name), Sequence: uint64(sequence)}
+}
+
 // published is what a faultless relay makes of a ledger.
 func published(ledger []check.Entry) []check.Message {
 	var messages []check.Message
 	for _, e := range ledger {
 		if e.Fate == check.Free || e.Fate == check.Released {
-			messages = append(messages, check.Message{Event: e.Event, Sequence: uint64(len(messages) + 1)})
+			messages = append(messages, message(e, len(messages)+1))
 		}
 	}
 	return messages
@@ -117,6 +123,11 @@ var wrong = []struct {
 		want:   check.Verdict{Published: 5, InvalidEvents: 1},
 	},
 	{
+		name:   "the message id is another",
+		damage: func(m []check.Message) []check.Message { m[0].MessageID = "new"; return m },
+		want:   check.Verdict{Published: 5, InvalidEvents: 1},
+	},
+	{
 		name: "a message is no event",
 		damage: func(m []check.Message) []check.Message {
 			return append(m, check.Message{Sequence: 6, Fault: "is no CloudEvent"})
@@ -133,7 +144,7 @@ var wrong = []struct {
 
 func add(e check.Entry) func([]check.Message) []check.Message {
 	return func(m []check.Message) []check.Message {
-		return append(m, check.Message{Event: e.Event, Sequence: uint64(len(m) + 1)})
+		return append(m, message(e, len(m)+1))
 	}
 }
 
