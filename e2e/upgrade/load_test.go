@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfast-dev/holdfast/e2e/demo/check"
+	"github.com/holdfast-dev/holdfast/e2e/history"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
@@ -110,7 +110,7 @@ func (l *load) more(n int64) {
 }
 
 // delivered waits until the stream has everything, and wants each event once and in order.
-func (l *load) delivered(reader *check.Reader) {
+func (l *load) delivered(reader *history.Follower) {
 	l.t.Helper()
 	want := map[string]int{"seed-plain": 50, "seed-held": 5, "seed-dead": 1}
 	total := 0

@@ -43,7 +43,7 @@ func (u upgrade) run(t *testing.T, old, next programs, added []file) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(reader.Close)
+	t.Cleanup(func() { reader.Stop() })
 
 	older := startRelay(t, old, db, nats.URL(), "old")
 	services := startLoad(t, db)
