@@ -38,19 +38,24 @@ func (t *trial) postgresFault(ctx context.Context, step Step) {
 	}
 }
 
+// terminateBackends ends the sessions of relays and producers. It tries until it has: a session
+// of ours may have ended with the server.
 func (t *trial) terminateBackends(ctx context.Context) error {
 	total := 0
-	for _, prefix := range []string{"relay-", producerName} {
-		n, err := t.count(ctx, terminateSQL, prefix)
-		if err != nil {
-			return err
+	err := t.until(ctx, restartLimit, "the backends are terminated", func(ctx context.Context) (bool, error) {
+		for _, prefix := range []string{"relay-", producerName} {
+			n, err := t.count(ctx, terminateSQL, prefix)
+			if err != nil {
+				return false, err
+			}
+			total += n
 		}
-		total += n
-	}
+		return true, nil
+	})
 	if total > 0 {
 		t.tookEffect(terminate)
 	}
-	return nil
+	return err
 }
 
 const (
