@@ -142,3 +142,24 @@ func TestDeadLetterBlocksItsKeyWhenAsked(t *testing.T) {
 	}
 	s.eventually("the key goes on after the discard", 10*time.Second, func() bool { return s.count() == 7 })
 }
+
+// TestHotKeyCatchesUpAfterARefusal: what waits behind a refused event leaves as fast as it can be
+// published, and not one event a retry pause.
+func TestHotKeyCatchesUpAfterARefusal(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.limitMessages(4096)
+	s.start(func(c *relayConfig) {
+		c.Retry = retry.Policy{MaxRetries: 100, Initial: time.Second, Max: time.Second}
+	})
+	want := []string{s.stageLarge("hot", 10_000)}
+	want = append(want, s.stage("hot", 200)...)
+	s.eventually("all of the key wait", 20*time.Second, func() bool {
+		return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == int64(len(want))
+	})
+	s.limitMessages(-1)
+	s.eventually("the key has caught up", 60*time.Second, func() bool { return s.count() == len(want) })
+	if got := ofKey(s.inStream(), "hot"); !slices.Equal(got, want) {
+		t.Errorf("order of the key:\n got %v\nwant %v", got, want)
+	}
+}

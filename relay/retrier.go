@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	retryClaim   = 64               // rows of one claim; at most one of a key
-	retryLease   = 30 * time.Second // longer than an attempt can take
-	retryPauseUp = 2 * time.Second  // between two looks while nothing waits
+	retryClaim   = 64              // rows of one claim; at most one of a key
+	retryPauseUp = 2 * time.Second // between two looks while nothing waits
 	promoteEvery = 5 * time.Second
 )
 
@@ -38,10 +37,10 @@ func (r *Relay) retry(soft context.Context) error {
 		case err != nil:
 			r.health.databaseFailed(fromRetrier, err)
 			pause = retryPauseUp
-		case n == retryClaim:
-			pause = time.Millisecond // there is more
 		case n > 0:
-			pause = min(r.cfg.Retry.Initial, retryPauseUp)
+			// A key leaves one event a round, so the next of it may be due now. It cannot spin:
+			// what was claimed is gone, or due later.
+			pause = time.Millisecond
 		default:
 			pause = min(2*pause, retryPauseUp)
 		}
@@ -52,15 +51,21 @@ func (r *Relay) retry(soft context.Context) error {
 	}
 }
 
+// retryLease is how long a claim lasts: longer than an attempt should take, and not much longer
+// than a lane's lease, so that a killed pod holds up neither.
+func (r *Relay) retryLease() time.Duration {
+	return min(r.cfg.Lease+2*r.cfg.AckTimeout, time.Hour)
+}
+
 // retryDue claims what is due, publishes it and records the outcomes. It returns how many rows
 // it claimed.
 func (r *Relay) retryDue(soft context.Context) (int, error) {
-	claims, err := r.retries.ClaimDue(soft, r.cfg.Owner, retryLease, retryClaim)
+	claims, err := r.retries.ClaimDue(soft, r.cfg.Owner, r.retryLease(), retryClaim)
 	if err != nil || len(claims) == 0 {
 		return 0, err
 	}
 	// What is claimed is finished, also when the relay stops: it takes one attempt.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(soft), retryLease)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(soft), r.retryLease())
 	defer cancel()
 	b := &batch{events: make([]event, 0, len(claims))}
 	known := make([]retry.Claim, 0, len(claims))

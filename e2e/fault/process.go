@@ -46,8 +46,14 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Pause is SIGSTOP: the child stands still, and its connections stay.
-func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
+// Pause is SIGSTOP: the child stands still, and its connections stay. A signal takes effect
+// after it was sent, so Pause returns when the last thread of the child stands, or it ended.
+func (p *Process) Pause() error {
+	if err := p.signal(syscall.SIGSTOP); err != nil || !p.Running() {
+		return err
+	}
+	return awaitStopped(p.PID())
+}
 
 // Resume is SIGCONT: the child goes on as if no time had passed.
 func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
