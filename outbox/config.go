@@ -29,6 +29,14 @@ type Config struct {
 	// documentation. A composite of nothing captures nothing. Defaults to W3C Trace
 	// Context and W3C Baggage.
 	Propagator propagation.TextMapPropagator
+
+	// NotifyChannel has every call that stages events say NOTIFY on this channel, in the same
+	// statement, for relays that listen (RELAY_LISTEN_CHANNEL). The commits of all
+	// transactions that notify wait for one another, whatever their channel, so this is
+	// for databases with few commits; [Wake] costs the database nothing. Held events notify
+	// nobody: a release makes no wake-up of its own. A plain lower-case identifier of at most
+	// 50 bytes. Defaults to none.
+	NotifyChannel string
 }
 
 // withDefaults returns c with every zero field replaced by its default.
@@ -51,6 +59,9 @@ func (c Config) validate() error {
 	var errs []error
 	if err := (canonical.Params{Schema: c.Schema, MaxEventBytes: c.MaxEventBytes}).Validate(); err != nil {
 		errs = append(errs, err)
+	}
+	if c.NotifyChannel != "" && !canonical.ValidIdentifier(c.NotifyChannel) {
+		errs = append(errs, fmt.Errorf("notify channel %q: must be a plain lower-case identifier of at most 50 bytes", shorten(c.NotifyChannel)))
 	}
 	if c.Source != "" && !validSource(c.Source) {
 		errs = append(errs, fmt.Errorf("source %q: %s", shorten(c.Source), problemSource))

@@ -37,8 +37,8 @@ func New(config Config) (*Publisher, error) {
 func newPublisher(c Config) *Publisher {
 	return &Publisher{
 		schema: c.Schema, source: c.Source, maxEventBytes: c.MaxEventBytes, propagator: c.Propagator,
-		publish: in(c.Schema, publishEventsSQL), publishHeld: in(c.Schema, publishEventsHeldSQL),
-		publishText: in(c.Schema, publishEventsTextSQL), publishHeldText: in(c.Schema, publishEventsHeldTextSQL),
+		publish: in(c.Schema, publishEventsSQL) + notify(c.NotifyChannel), publishHeld: in(c.Schema, publishEventsHeldSQL),
+		publishText: in(c.Schema, publishEventsTextSQL) + notify(c.NotifyChannel), publishHeldText: in(c.Schema, publishEventsHeldTextSQL),
 	}
 }
 

@@ -31,3 +31,12 @@ func in(schema, statement string) string {
 	}
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "{{.Schema}}", schema)
 }
+
+// notify returns what makes a statement that stages notify a channel as well, whose name is a
+// valid identifier; nothing for no channel.
+func notify(channel string) string {
+	if channel == "" {
+		return ""
+	}
+	return ", pg_catalog.pg_notify('" + channel + "', '')"
+}

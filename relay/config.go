@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,6 +53,16 @@ type Config struct {
 	// PollMin and PollMax bound the pause between two looks for new events.
 	// Default to 2 ms and 50 ms.
 	PollMin, PollMax time.Duration
+	// WakeSubject is a subject of core NATS on which producers say that there is something to
+	// drain, see [outbox.Wake]. Nothing depends on it. Defaults to none.
+	WakeSubject string
+	// WakeGap is the least time between a look and one that a wake-up causes, so that many
+	// wake-ups cost few statements. Defaults to 2 ms.
+	WakeGap time.Duration
+	// ListenChannel is a channel of the database on which producers say so by NOTIFY, see
+	// [outbox.Config]. It takes one more connection, which must not go through a pooler in
+	// transaction mode: the relay finds out and says so. Defaults to none.
+	ListenChannel string
 	// AckTimeout is how long a batch may go without any acknowledgement before
 	// what is in flight counts as unknown. Defaults to 5 s.
 	AckTimeout time.Duration
@@ -88,6 +99,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Lease, 10*time.Second)
 	setDefault(&c.PollMin, 2*time.Millisecond)
 	setDefault(&c.PollMax, 50*time.Millisecond)
+	setDefault(&c.WakeGap, 2*time.Millisecond)
 	setDefault(&c.AckTimeout, 5*time.Second)
 	setDefault(&c.RetryMin, 50*time.Millisecond)
 	setDefault(&c.RetryMax, 5*time.Second)
@@ -139,6 +151,9 @@ func (c Config) validate() error {
 	check(c.Lease >= time.Second && c.Lease <= 10*time.Minute, "lease %s: must be 1s to 10m", c.Lease)
 	check(c.PollMin >= time.Millisecond && c.PollMin <= c.PollMax, "poll min %s: must be 1ms to poll max (%s)", c.PollMin, c.PollMax)
 	check(c.PollMax <= time.Minute, "poll max %s: must be 1m at most", c.PollMax)
+	check(c.WakeGap >= 0 && c.WakeGap <= time.Minute, "wake gap %s: must be 0 to 1m", c.WakeGap)
+	check(c.WakeSubject == "" || plainSubject(c.WakeSubject), "wake subject %q: must be a subject of NATS without wildcards", c.WakeSubject)
+	check(c.ListenChannel == "" || schemaName.MatchString(c.ListenChannel), "listen channel %q: must be a plain lower-case identifier", c.ListenChannel)
 	check(c.AckTimeout >= 100*time.Millisecond, "ack timeout %s: must be 100ms at least", c.AckTimeout)
 	check(c.RetryMin >= time.Millisecond && c.RetryMin <= c.RetryMax, "retry min %s: must be 1ms to retry max (%s)", c.RetryMin, c.RetryMax)
 	check(c.StopTimeout > 0, "stop timeout %s: must be positive", c.StopTimeout)
@@ -151,6 +166,11 @@ func (c Config) validate() error {
 
 // schemaName is what may stand unquoted in a statement.
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,49}$`)
+
+// plainSubject reports whether s is a subject that one can publish to.
+func plainSubject(s string) bool {
+	return len(s) <= 255 && storable(s) && !strings.ContainsAny(s, " \t\r\n*>") && !slices.Contains(strings.Split(s, "."), "")
+}
 
 // storable reports whether the database takes s as a text.
 func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -61,6 +61,7 @@ func NATSOptions(name string) []nats.Option {
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(5 * time.Second),
 		nats.DrainTimeout(5 * time.Second),
+		nats.PermissionErrOnSubscribe(true),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 }

@@ -57,6 +57,14 @@
 // settle names its token and demands a live lease; zero rows means that the lane is
 // lost: its state is forgotten and nothing more is published for it.
 //
+// # Waking up
+//
+// Polling finds everything: one statement for all idle lanes, whose interval adapts to
+// what it finds. A wake-up of a producer, over core NATS or by NOTIFY, only makes the next look
+// come sooner; it is never needed, may be lost, repeated or forged, and many of them
+// cost few looks. A subscription that is refused, or a listener that hears nothing, is told
+// once, and the relay polls.
+//
 // # Publishing
 //
 // Within a lane an event is in flight only if no earlier event of its key has an unknown

@@ -38,6 +38,8 @@ type Relay struct {
 	workers chan struct{}
 	// kick wakes the scout before its pause is over. Capacity 1; never closed.
 	kick chan struct{}
+	// woken says that a producer has said so. Capacity 1; never closed.
+	woken chan struct{}
 
 	// mu guards lanes and the fields of each lane that its comment names.
 	mu    sync.Mutex
@@ -82,6 +84,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),
 		kick:    make(chan struct{}, 1),
+		woken:   make(chan struct{}, 1),
 		lanes:   map[int16]*lane{},
 	}, nil
 }
@@ -119,6 +122,8 @@ func (r *Relay) Run(ctx context.Context) error {
 	group.Go(func() error { return r.steward(soft, hard) })
 	group.Go(func() error { return r.probe(soft) })
 	group.Go(func() error { return r.retry(soft) })
+	group.Go(func() error { return r.subscribe(soft) })
+	group.Go(func() error { return r.listen(soft) })
 	err = group.Wait()
 
 	r.stop(hard, cut)

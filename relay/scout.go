@@ -7,19 +7,27 @@ import (
 
 // scout looks for lanes with new events and starts a goroutine for each. A look is one
 // statement for all idle lanes. The pause between looks is short while there is
-// something to find and grows while there is nothing.
+// something to find and grows while there is nothing. A wake-up ends it, but not more
+// often than once in WakeGap, however many arrive.
 func (r *Relay) scout(soft context.Context) error {
 	pause := r.cfg.PollMin
 	retry := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var looked time.Time
 	for {
 		select {
 		case <-soft.Done():
 			return nil
 		case <-timer.C:
 		case <-r.kick:
+		case <-r.woken:
+			if early := r.cfg.WakeGap - time.Since(looked); early > 0 {
+				timer.Reset(early)
+				continue
+			}
 		}
+		looked = time.Now()
 		found, err := r.look(soft)
 		switch {
 		case soft.Err() != nil:

@@ -6,13 +6,15 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 )
 
 // PostgresProxy stands between Postgres clients and one server. Connections must not be
 // encrypted: sslmode=disable. It is safe for concurrent use.
 type PostgresProxy struct {
 	*relayer
-	rules rules[*PostgresMessage, PostgresAction]
+	rules     rules[*PostgresMessage, PostgresAction]
+	swallowed atomic.Bool // notifications
 }
 
 // NewPostgresProxy starts a proxy to the server that a URL names. The server need not run
@@ -50,6 +52,10 @@ func (p *PostgresProxy) URL(server string, values ...string) (string, error) {
 
 // Add makes a rule take effect.
 func (p *PostgresProxy) Add(rule PostgresRule) *Handle { return p.rules.add(rule) }
+
+// SwallowNotifications says whether what a client listens to is kept from it, as a pooler in
+// transaction mode keeps it: LISTEN succeeds, and nothing arrives.
+func (p *PostgresProxy) SwallowNotifications(swallow bool) { p.swallowed.Store(swallow) }
 
 // pgConn is one connection through the proxy.
 type pgConn struct {
@@ -235,7 +241,7 @@ func (c *pgConn) copyAnswers(from net.Conn) {
 		case hidden && f.kind == 'Z':
 			c.cut()
 			return
-		case hidden:
+		case hidden, f.kind == 'A' && c.proxy.swallowed.Load():
 			continue
 		}
 		data := f.append(nil)

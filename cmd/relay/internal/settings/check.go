@@ -137,6 +137,8 @@ func (s *Settings) Relay() relay.Config {
 		Lease:           s.Lease,
 		PollMin:         s.PollMin,
 		PollMax:         s.PollMax,
+		WakeSubject:     s.WakeSubject,
+		ListenChannel:   s.ListenChannel,
 		AckTimeout:      s.AckTimeout,
 		RetryMin:        s.RetryMin,
 		RetryMax:        s.RetryMax,

@@ -45,6 +45,10 @@ type Settings struct {
 	Lease      time.Duration `env:"LEASE, default=10s" section:"drain" kind:"duration" doc:"How long a lane stays with a pod that was killed, 1s to 10m."`
 	PollMin    time.Duration `env:"POLL_MIN, default=2ms" section:"drain" kind:"duration" doc:"Shortest pause between two looks for new events."`
 	PollMax    time.Duration `env:"POLL_MAX, default=50ms" section:"drain" kind:"duration" doc:"Longest pause between two looks for new events."`
+
+	WakeSubject   string `env:"WAKE_SUBJECT" section:"drain" example:"holdfast.wake" doc:"Subject of core NATS on which producers say after a commit that there is something to drain (outbox.Wake). Nothing depends on it."`
+	ListenChannel string `env:"LISTEN_CHANNEL" section:"drain" example:"holdfast_wake" doc:"Channel on which producers say so by NOTIFY. It takes one more database connection, which must not go through a pooler in transaction mode. Nothing depends on it."`
+
 	AckTimeout time.Duration `env:"ACK_TIMEOUT, default=5s" section:"drain" kind:"duration" doc:"How long a batch may go without any acknowledgement before it is published again."`
 	RetryMin   time.Duration `env:"RETRY_MIN, default=50ms" section:"drain" kind:"duration" doc:"First pause while the broker or the database is away. It doubles."`
 	RetryMax   time.Duration `env:"RETRY_MAX, default=5s" section:"drain" kind:"duration" doc:"Longest pause while the broker or the database is away."`
