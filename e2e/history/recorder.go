@@ -53,6 +53,20 @@ func (r *Recorder) Disruption(what string) (over func()) {
 	}
 }
 
+// Rollback records that the broker's store became an earlier one.
+func (r *Recorder) Rollback(b Rollback) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Rollbacks = append(r.h.Rollbacks, b)
+}
+
+// Rollbacks returns how many there were.
+func (r *Recorder) Rollbacks() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.h.Rollbacks)
+}
+
 // Staged returns how many events were staged, whatever became of them.
 func (r *Recorder) Staged() int {
 	r.mu.Lock()
@@ -71,6 +85,6 @@ func (r *Recorder) History() *History {
 	defer r.mu.Unlock()
 	return &History{
 		Stages: r.h.Stages, Decisions: r.h.Decisions, Publications: r.h.Publications, Acks: r.h.Acks,
-		Limits: r.h.Limits,
+		Rollbacks: r.h.Rollbacks, Limits: r.h.Limits,
 	}
 }
