@@ -20,11 +20,12 @@ const (
 	relayProcess = "relay_process" // a relay ended by itself, or not in order
 	noSecrets    = "no_secrets"    // a payload or a credential in a log or in metrics
 	noRace       = "no_race"       // a data race
+	mended       = "mended"        // relay reconcile did not put back what a rollback removed, or denied it
 )
 
 // judge ends the relays and judges the record.
 func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error) {
-	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, noSecrets: 0, noRace: 0}, dir: t.servers.dir}
+	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, noSecrets: 0, noRace: 0, mended: 0}, dir: t.servers.dir}
 	if err := t.endRelays(h, v); err != nil {
 		return nil, err
 	}
@@ -34,6 +35,12 @@ func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error)
 	report := h.Judge()
 	maps.Copy(v.Violations, report.Violations)
 	v.findings = append(v.findings, report.Findings...)
+	for _, what := range t.unmended {
+		v.violate(mended, "%s", what)
+	}
+	if n := h.Repaired(); n != t.repaired {
+		v.violate(mended, "relay reconcile says that it published %d events, and was told of %d", t.repaired, n)
+	}
 	if err := t.searchLogs(v); err != nil {
 		return nil, err
 	}
@@ -141,6 +148,10 @@ func (t *trial) figures(h *history.History, v *verdict) {
 	v.Decisions, v.Publications = len(h.Decided), len(h.Publications)
 	v.Refused, v.DeadLetters = h.Refused()
 	v.Faults = t.hits
+	for _, b := range h.Rollbacks {
+		v.RolledBackMessages += len(b.Lost)
+	}
+	v.Repaired = t.repaired
 	for _, s := range t.slots {
 		v.RelayStarts += s.starts
 	}

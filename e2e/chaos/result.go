@@ -11,22 +11,25 @@ import (
 
 // verdict is what one set-up came to. The numbers count events unless they say otherwise.
 type verdict struct {
-	Setup        setup          `json:"setup"`
-	OK           bool           `json:"ok"`
-	Events       int            `json:"events"` // committed
-	Stream       int            `json:"stream"` // messages
-	Duplicates   int            `json:"duplicates"`
-	RolledBack   int            `json:"rolled_back"`
-	Unknown      int            `json:"unknown"`   // whose commit had no answer
-	Decisions    int            `json:"decisions"` // generations that were released or dropped
-	Publications int            `json:"publications"`
-	Refused      int            `json:"refused"` // and those that waited behind them
-	DeadLetters  int            `json:"dead_letters"`
-	RelayStarts  int            `json:"relay_starts"`
-	DrainSeconds float64        `json:"drain_seconds"` // from the end of the faults until all was settled
-	Seconds      float64        `json:"seconds"`
-	Faults       map[Kind]int   `json:"faults"`
-	Violations   map[string]int `json:"violations"`
+	Setup        setup `json:"setup"`
+	OK           bool  `json:"ok"`
+	Events       int   `json:"events"` // committed
+	Stream       int   `json:"stream"` // messages
+	Duplicates   int   `json:"duplicates"`
+	RolledBack   int   `json:"rolled_back"`
+	Unknown      int   `json:"unknown"`   // whose commit had no answer
+	Decisions    int   `json:"decisions"` // generations that were released or dropped
+	Publications int   `json:"publications"`
+	Refused      int   `json:"refused"` // and those that waited behind them
+	DeadLetters  int   `json:"dead_letters"`
+	RelayStarts  int   `json:"relay_starts"`
+	// What rollbacks of the server's store removed, and what was missing by it and put back.
+	RolledBackMessages int            `json:"rolled_back_messages"`
+	Repaired           int            `json:"repaired"`
+	DrainSeconds       float64        `json:"drain_seconds"` // from the end of the faults until all was settled
+	Seconds            float64        `json:"seconds"`
+	Faults             map[Kind]int   `json:"faults"`
+	Violations         map[string]int `json:"violations"`
 
 	findings []string
 	dir      string

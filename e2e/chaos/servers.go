@@ -64,14 +64,22 @@ func startServers(ctx context.Context, t *trial) (s *servers, err error) {
 	return s, s.createStream(ctx, t)
 }
 
-// build builds the binary that users run, unless one is given.
+// build builds the binary that users run, but for its clock, which can be set wrong; unless one is given.
 func (s *servers) build(ctx context.Context, set settings) error {
 	if set.relay != "" {
 		s.relay = set.relay
 		return nil
 	}
 	s.relay = filepath.Join(s.dir, "relay")
-	args := []string{"build", "-o", s.relay}
+	replace, err := fault.SkewedClock(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	overlay, err := fault.WriteOverlay(s.dir, replace)
+	if err != nil {
+		return err
+	}
+	args := []string{"build", "-overlay", overlay, "-o", s.relay}
 	if set.race {
 		args = append(args, "-race")
 	}
