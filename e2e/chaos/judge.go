@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -76,11 +75,7 @@ func (t *trial) endRelays(h *history.History, v *verdict) error {
 			return fmt.Errorf("metrics of relay %d: %w", s.number+1, err)
 		}
 		h.Counters = append(h.Counters, counter)
-		for _, mark := range []string{payloadMark, secretMark} {
-			if strings.Contains(metrics, mark) {
-				v.violate(noSecrets, "the metrics of relay %d have %s", s.number+1, mark)
-			}
-		}
+		searchSecrets(v, fmt.Sprintf("/metrics of relay %d", s.number+1), metrics)
 		s.stop()
 		for _, f := range s.faults {
 			v.violate(relayProcess, "%s", f)
@@ -118,6 +113,13 @@ func (t *trial) readTruth(ctx context.Context, h *history.History) error {
 
 // searchLogs looks for what no log may have.
 func (t *trial) searchLogs(v *verdict) error {
+	server, err := t.servers.pg.Log()
+	if err != nil {
+		return err
+	}
+	if err := searchServerLog(v, server); err != nil {
+		return err
+	}
 	logs, err := filepath.Glob(filepath.Join(t.servers.dir, "relay-*.log"))
 	if err != nil || len(logs) == 0 {
 		return errors.Join(err, errors.New("no logs of relays"))
@@ -127,11 +129,7 @@ func (t *trial) searchLogs(v *verdict) error {
 		if err != nil {
 			return err
 		}
-		for _, mark := range []string{payloadMark, secretMark} {
-			if bytes.Contains(log, []byte(mark)) {
-				v.violate(noSecrets, "%s has %s", filepath.Base(path), mark)
-			}
-		}
+		searchSecrets(v, filepath.Base(path), string(log))
 		if bytes.Contains(log, []byte("WARNING: DATA RACE")) {
 			v.violate(noRace, "%s has a data race", filepath.Base(path))
 		}

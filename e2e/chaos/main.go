@@ -103,6 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return exitOK
 	}
+	fmt.Fprintf(stderr, "chaos: seed %d; repeat with: make chaos SEED=%d DURATION=%s\n", set.seed, set.seed, set.duration)
 	result := newResult(set)
 	for _, s := range set.setups() {
 		r := &trial{settings: set, setup: s, length: length, log: stderr}
@@ -112,7 +113,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				return exitInterrupted
 			}
 			fmt.Fprintf(stderr, "chaos: %s: %v\n", s, err)
-			return exitNo
+			result.OK, result.Error = false, fmt.Sprintf("%s: it could not be judged", s)
+			break
 		}
 	}
 	if err := result.print(stdout); err != nil {

@@ -43,6 +43,7 @@ func (v *verdict) violate(name, format string, args ...any) {
 // result is what the last line says: the sums, and each set-up.
 type result struct {
 	OK         bool           `json:"ok"`
+	Error      string         `json:"error,omitempty"` // why a set-up has no verdict; standard error says more
 	Seed       uint64         `json:"seed"`
 	Duration   float64        `json:"duration"` // of load and faults, in seconds
 	Events     int            `json:"events"`
@@ -94,5 +95,5 @@ func (t *trial) report(v *verdict) {
 		}
 	}
 	t.say("the first findings:\n  %s", strings.Join(v.findings, "\n  "))
-	t.say("repeat with: make chaos SEED=%d DURATION=%s; the logs are in %s", t.seed, t.duration, v.dir)
+	t.say("the logs and the record are in %s", v.dir)
 }

@@ -116,7 +116,11 @@ func (sl *slot) environment(name string) ([]string, error) {
 	for _, proxy := range sl.nats {
 		servers = append(servers, proxy.URL())
 	}
-	url, err := sl.pg.URL(sl.servers.pg.URL(database), "application_name", name)
+	direct := sl.servers.pg.URL(database)
+	if sl.number == 0 { // the statements of one relay are logged, with their parameters, to be searched
+		direct += "&log_statement=all"
+	}
+	url, err := sl.pg.URL(direct, "application_name", name)
 	if err != nil {
 		return nil, err
 	}
