@@ -60,11 +60,17 @@ func (r *Recorder) Rollback(b Rollback) {
 	r.h.Rollbacks = append(r.h.Rollbacks, b)
 }
 
-// Rollbacks returns how many there were.
-func (r *Recorder) Rollbacks() int {
+// Removed returns the ids of the events that rollbacks removed, whether or not they are there again.
+func (r *Recorder) Removed() map[string]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.h.Rollbacks)
+	ids := map[string]bool{}
+	for _, b := range r.h.Rollbacks {
+		for _, m := range b.Lost {
+			ids[m.ID] = true
+		}
+	}
+	return ids
 }
 
 // Staged returns how many events were staged, whatever became of them.
