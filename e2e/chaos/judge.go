@@ -25,7 +25,7 @@ const (
 // judge ends the relays and judges the record.
 func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error) {
 	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, noSecrets: 0, noRace: 0, mended: 0}, dir: t.servers.dir}
-	if err := t.endRelays(h, v); err != nil {
+	if err := t.endRelays(ctx, h, v); err != nil {
 		return nil, err
 	}
 	if err := t.readTruth(ctx, h); err != nil {
@@ -64,11 +64,20 @@ func (t *trial) dump(h *history.History) error {
 }
 
 // endRelays takes the counters of the relays that live, and stops them.
-func (t *trial) endRelays(h *history.History, v *verdict) error {
+func (t *trial) endRelays(ctx context.Context, h *history.History, v *verdict) error {
 	for _, s := range t.slots {
-		metrics, err := s.metrics()
+		var metrics string
+		// One that was started last may not listen yet.
+		err := t.until(ctx, readyLimit, fmt.Sprintf("relay %d tells its metrics", s.number+1), func(context.Context) (bool, error) {
+			if !s.process().Running() {
+				return true, nil // of which stop speaks
+			}
+			var err error
+			metrics, err = s.metrics()
+			return err == nil, err
+		})
 		if err != nil {
-			return fmt.Errorf("metrics of relay %d: %w", s.number+1, err)
+			return err
 		}
 		counter, err := s.counter(metrics)
 		if err != nil {

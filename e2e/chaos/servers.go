@@ -91,7 +91,9 @@ func (s *servers) build(ctx context.Context, set settings) error {
 }
 
 func (s *servers) startPostgres(ctx context.Context) (err error) {
-	s.pg, err = harness.StartPostgres(ctx, harness.PostgresOptions{
+	start, cancel := context.WithTimeout(ctx, restartLimit)
+	defer cancel()
+	s.pg, err = harness.StartPostgres(start, harness.PostgresOptions{
 		// A crash loses what was committed without waiting for this long.
 		Settings: map[string]string{"wal_writer_delay": "2s", "log_line_prefix": "%m [%p] %a sqlstate=%e db=%d "},
 	})
