@@ -23,8 +23,11 @@ func TestPurgeAndBrokerRestartAfterACrash(t *testing.T) {
 	// No settle can pass this lock; publishing can.
 	tx := s.begin()
 	s.execIn(tx, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
-	key := s.stage("a", 20)
-	want := append(s.stage("", 180), key...)
+	// One transaction, so that each lane has one batch: a second would wait for the first to settle.
+	staging := s.begin()
+	key := s.publishIn(staging, "a", 20)
+	want := append(s.publishIn(staging, "", 180), key...)
+	s.commit(staging)
 	s.eventually("200 events published and not settled", limit, func() bool { return s.count() == 250 })
 	first.kill()
 	if err := tx.Rollback(t.Context()); err != nil {
