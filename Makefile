@@ -54,7 +54,8 @@ lint: ## check formatting, go vet, staticcheck, errcheck and the architecture ru
 	cd e2e/tools && go vet ./...
 	go test -count=1 -run '^(TestTree|TestImports)' ./e2e/arch
 
-verify: lint mod-check docs-check test test-pg18 test-pooler property race-short ## run what CI runs: lint, docs, tests on two Postgres versions, random load, a race run
+verify: lint mod-check docs-check test test-pg18 test-pooler property race-short ## run what CI runs: lint, docs, tests on two Postgres versions, random load, a race run, chaos
+	$(MAKE) --no-print-directory chaos SEED=0 DURATION=60s
 
 bench: ## measure, and print one BENCH line per figure
 	go run ./e2e/bench

@@ -20,10 +20,15 @@
 //	faults   see Kind: relays are killed, stopped and made to stand still; acknowledgements
 //	         are cut off, swallowed, doubled, delayed; publications vanish or get errors;
 //	         links stall, slow down, refuse, lose everything; settles and commits lose their
-//	         answers; statements fail; Postgres crashes; nodes of NATS are killed
-//	heal     all faults end, everything runs again, and what may leave must arrive in time
+//	         answers; statements fail; Postgres crashes or is read-only; nodes of NATS are killed,
+//	         leaders step down, and a server gets an earlier copy of its store
+//	clocks   each relay's wall clock is wrong by up to twelve hours: see fault.SkewedClock
+//	heal     all faults end, everything runs again, and what may leave must arrive: a busy machine
+//	         may take long, and may not stand still. If a store was rolled back, relay reconcile
+//	         must put back what is gone, and find nothing else
 //	judge    every invariant of package history; besides, no relay may have ended by
-//	         itself, raced, or written a payload or a credential to its log or its metrics
+//	         itself, raced, or told a payload or a credential to its log, its metrics or the log
+//	         of Postgres, where all statements of one relay are, with their parameters
 //
 // # What repeats
 //
@@ -31,6 +36,7 @@
 // -plan prints the schedule. What meets what is up to the scheduler of the
 // machine, so a failing seed repeats its schedule, and most often its failure.
 //
-// It ends with one line, CHAOS {json}, and status 1 if anything was violated; then the
-// logs and the record stay where it says.
+// It ends with one line, CHAOS {json}, with the seed, the events, the faults by their kinds and the
+// violations of each invariant, and status 1 if anything was violated or could not be judged; then
+// the logs and the record stay where it says.
 package main

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,12 +19,13 @@ const (
 	relayProcess = "relay_process" // a relay ended by itself, or not in order
 	noSecrets    = "no_secrets"    // a payload or a credential in a log or in metrics
 	noRace       = "no_race"       // a data race
+	mended       = "mended"        // relay reconcile did not put back what a rollback removed, or denied it
 )
 
 // judge ends the relays and judges the record.
 func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error) {
-	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, noSecrets: 0, noRace: 0}, dir: t.servers.dir}
-	if err := t.endRelays(h, v); err != nil {
+	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, noSecrets: 0, noRace: 0, mended: 0}, dir: t.servers.dir}
+	if err := t.endRelays(ctx, h, v); err != nil {
 		return nil, err
 	}
 	if err := t.readTruth(ctx, h); err != nil {
@@ -34,6 +34,12 @@ func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error)
 	report := h.Judge()
 	maps.Copy(v.Violations, report.Violations)
 	v.findings = append(v.findings, report.Findings...)
+	for _, what := range t.unmended {
+		v.violate(mended, "%s", what)
+	}
+	if n := h.Repaired(); n != t.repaired {
+		v.violate(mended, "relay reconcile says that it published %d events, and was told of %d", t.repaired, n)
+	}
 	if err := t.searchLogs(v); err != nil {
 		return nil, err
 	}
@@ -58,22 +64,27 @@ func (t *trial) dump(h *history.History) error {
 }
 
 // endRelays takes the counters of the relays that live, and stops them.
-func (t *trial) endRelays(h *history.History, v *verdict) error {
+func (t *trial) endRelays(ctx context.Context, h *history.History, v *verdict) error {
 	for _, s := range t.slots {
-		metrics, err := s.metrics()
+		var metrics string
+		// One that was started last may not listen yet.
+		err := t.until(ctx, readyLimit, fmt.Sprintf("relay %d tells its metrics", s.number+1), func(context.Context) (bool, error) {
+			if !s.process().Running() {
+				return true, nil // of which stop speaks
+			}
+			var err error
+			metrics, err = s.metrics()
+			return err == nil, err
+		})
 		if err != nil {
-			return fmt.Errorf("metrics of relay %d: %w", s.number+1, err)
+			return err
 		}
 		counter, err := s.counter(metrics)
 		if err != nil {
 			return fmt.Errorf("metrics of relay %d: %w", s.number+1, err)
 		}
 		h.Counters = append(h.Counters, counter)
-		for _, mark := range []string{payloadMark, secretMark} {
-			if strings.Contains(metrics, mark) {
-				v.violate(noSecrets, "the metrics of relay %d have %s", s.number+1, mark)
-			}
-		}
+		searchSecrets(v, fmt.Sprintf("/metrics of relay %d", s.number+1), metrics)
 		s.stop()
 		for _, f := range s.faults {
 			v.violate(relayProcess, "%s", f)
@@ -111,6 +122,13 @@ func (t *trial) readTruth(ctx context.Context, h *history.History) error {
 
 // searchLogs looks for what no log may have.
 func (t *trial) searchLogs(v *verdict) error {
+	server, err := t.servers.pg.Log()
+	if err != nil {
+		return err
+	}
+	if err := searchServerLog(v, server); err != nil {
+		return err
+	}
 	logs, err := filepath.Glob(filepath.Join(t.servers.dir, "relay-*.log"))
 	if err != nil || len(logs) == 0 {
 		return errors.Join(err, errors.New("no logs of relays"))
@@ -120,11 +138,7 @@ func (t *trial) searchLogs(v *verdict) error {
 		if err != nil {
 			return err
 		}
-		for _, mark := range []string{payloadMark, secretMark} {
-			if bytes.Contains(log, []byte(mark)) {
-				v.violate(noSecrets, "%s has %s", filepath.Base(path), mark)
-			}
-		}
+		searchSecrets(v, filepath.Base(path), string(log))
 		if bytes.Contains(log, []byte("WARNING: DATA RACE")) {
 			v.violate(noRace, "%s has a data race", filepath.Base(path))
 		}
@@ -141,6 +155,10 @@ func (t *trial) figures(h *history.History, v *verdict) {
 	v.Decisions, v.Publications = len(h.Decided), len(h.Publications)
 	v.Refused, v.DeadLetters = h.Refused()
 	v.Faults = t.hits
+	for _, b := range h.Rollbacks {
+		v.RolledBackMessages += len(b.Lost)
+	}
+	v.Repaired = t.repaired
 	for _, s := range t.slots {
 		v.RelayStarts += s.starts
 	}

@@ -103,6 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return exitOK
 	}
+	fmt.Fprintf(stderr, "chaos: seed %d; repeat with: make chaos SEED=%d DURATION=%s\n", set.seed, set.seed, set.duration)
 	result := newResult(set)
 	for _, s := range set.setups() {
 		r := &trial{settings: set, setup: s, length: length, log: stderr}
@@ -112,7 +113,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				return exitInterrupted
 			}
 			fmt.Fprintf(stderr, "chaos: %s: %v\n", s, err)
-			return exitNo
+			result.OK, result.Error = false, fmt.Sprintf("%s: it could not be judged", s)
+			break
 		}
 	}
 	if err := result.print(stdout); err != nil {
@@ -134,7 +136,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&s.setup, "setup", "both", "single, cluster or both")
 	flags.StringVar(&s.relay, "relay", "", "the relay's binary; built from this repository by default")
 	flags.StringVar(&s.only, "only", "", "kinds of faults, separated by commas; all by default")
-	flags.DurationVar(&s.within, "within", time.Minute, "how long everything may take to arrive after the last fault")
+	flags.DurationVar(&s.within, "within", time.Minute, "how long nothing may arrive after the last fault, while something waits")
 	flags.DurationVar(&s.window, "window", 2*time.Minute, "the stream's dedup window; a short one shows second copies that it would hide")
 	flags.BoolVar(&s.race, "race", false, "build the relay with the race detector")
 	flags.BoolVar(&s.plan, "plan", false, "print the schedule and do nothing")

@@ -15,7 +15,7 @@ func (t *trial) perform(ctx context.Context, step Step) {
 	switch step.Kind {
 	case relayKill, relayStop, relayPause:
 		t.relayFault(ctx, s, step)
-	case nodeKill, nodeStop, nodePause, leaderKill, quorumKill:
+	case nodeKill, nodeStop, nodePause, leaderKill, quorumKill, leaderStepDown, storeRollback:
 		t.nodeFault(ctx, step)
 	case postgresCrash, terminate, readOnly:
 		t.postgresFault(ctx, step)

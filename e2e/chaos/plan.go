@@ -55,6 +55,9 @@ const (
 	nodePause  Kind = "node_pause"  // SIGSTOP, SIGCONT
 	leaderKill Kind = "leader_kill" // SIGKILL of the node that leads the stream
 	quorumKill Kind = "quorum_kill" // SIGKILL of two nodes
+
+	leaderStepDown Kind = "leader_step_down" // the stream's leader gives its office up
+	storeRollback  Kind = "store_rollback"   // an earlier copy of the server's store takes its place
 )
 
 // weights say how often each kind is drawn. A set-up leaves out those that it has not.
@@ -72,6 +75,7 @@ var weights = []struct {
 	{commitCutAfter, 5, ""}, {commitCutBefore, 3, ""}, {beginFail, 2, ""}, {producerCut, 2, ""}, {producerStall, 2, ""},
 	{postgresCrash, 3, ""}, {terminate, 3, ""}, {readOnly, 2, ""},
 	{nodeKill, 4, ""}, {nodeStop, 2, ""}, {nodePause, 3, ""}, {leaderKill, 4, cluster}, {quorumKill, 1, cluster},
+	{leaderStepDown, 3, cluster}, {storeRollback, 2, single},
 }
 
 // Step is one fault of a schedule.
@@ -159,6 +163,8 @@ func lasting(k Kind, rng *rand.Rand) time.Duration {
 		d = min(d, lease)
 	case postgresCrash, quorumKill, readOnly:
 		d = min(d, lease/2)
+	case storeRollback: // what is stored meanwhile is lost
+		d = min(max(d, lease/4), lease)
 	}
 	return d.Round(time.Millisecond)
 }

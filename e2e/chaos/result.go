@@ -11,22 +11,25 @@ import (
 
 // verdict is what one set-up came to. The numbers count events unless they say otherwise.
 type verdict struct {
-	Setup        setup          `json:"setup"`
-	OK           bool           `json:"ok"`
-	Events       int            `json:"events"` // committed
-	Stream       int            `json:"stream"` // messages
-	Duplicates   int            `json:"duplicates"`
-	RolledBack   int            `json:"rolled_back"`
-	Unknown      int            `json:"unknown"`   // whose commit had no answer
-	Decisions    int            `json:"decisions"` // generations that were released or dropped
-	Publications int            `json:"publications"`
-	Refused      int            `json:"refused"` // and those that waited behind them
-	DeadLetters  int            `json:"dead_letters"`
-	RelayStarts  int            `json:"relay_starts"`
-	DrainSeconds float64        `json:"drain_seconds"` // from the end of the faults until all was settled
-	Seconds      float64        `json:"seconds"`
-	Faults       map[Kind]int   `json:"faults"`
-	Violations   map[string]int `json:"violations"`
+	Setup        setup `json:"setup"`
+	OK           bool  `json:"ok"`
+	Events       int   `json:"events"` // committed
+	Stream       int   `json:"stream"` // messages
+	Duplicates   int   `json:"duplicates"`
+	RolledBack   int   `json:"rolled_back"`
+	Unknown      int   `json:"unknown"`   // whose commit had no answer
+	Decisions    int   `json:"decisions"` // generations that were released or dropped
+	Publications int   `json:"publications"`
+	Refused      int   `json:"refused"` // and those that waited behind them
+	DeadLetters  int   `json:"dead_letters"`
+	RelayStarts  int   `json:"relay_starts"`
+	// What rollbacks of the server's store removed, and what was missing by it and put back.
+	RolledBackMessages int            `json:"rolled_back_messages"`
+	Repaired           int            `json:"repaired"`
+	DrainSeconds       float64        `json:"drain_seconds"` // from the end of the faults until all was settled
+	Seconds            float64        `json:"seconds"`
+	Faults             map[Kind]int   `json:"faults"`
+	Violations         map[string]int `json:"violations"`
 
 	findings []string
 	dir      string
@@ -40,6 +43,7 @@ func (v *verdict) violate(name, format string, args ...any) {
 // result is what the last line says: the sums, and each set-up.
 type result struct {
 	OK         bool           `json:"ok"`
+	Error      string         `json:"error,omitempty"` // why a set-up has no verdict; standard error says more
 	Seed       uint64         `json:"seed"`
 	Duration   float64        `json:"duration"` // of load and faults, in seconds
 	Events     int            `json:"events"`
@@ -91,5 +95,5 @@ func (t *trial) report(v *verdict) {
 		}
 	}
 	t.say("the first findings:\n  %s", strings.Join(v.findings, "\n  "))
-	t.say("repeat with: make chaos SEED=%d DURATION=%s; the logs are in %s", t.seed, t.duration, v.dir)
+	t.say("the logs and the record are in %s", v.dir)
 }

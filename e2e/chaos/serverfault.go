@@ -9,7 +9,7 @@ import (
 )
 
 // restartLimit bounds the repair of a server, which goes on when the trial is over.
-const restartLimit = time.Minute
+const restartLimit = 3 * time.Minute
 
 func (t *trial) postgresFault(ctx context.Context, step Step) {
 	if !lockFor(ctx, &t.postgres) {
@@ -102,6 +102,14 @@ func (t *trial) nodeFault(ctx context.Context, step Step) {
 		return
 	}
 	defer t.nodes.Unlock()
+	switch step.Kind {
+	case storeRollback:
+		t.rollBack(ctx, step)
+		return
+	case leaderStepDown:
+		t.stepDown(ctx)
+		return
+	}
 	nodes := t.servers.nodes.Nodes
 	broken := []*fault.Node{nodes[step.Target%len(nodes)]}
 	switch step.Kind {
@@ -142,9 +150,27 @@ func (t *trial) nodeFault(ctx context.Context, step Step) {
 			t.say("mend %s: %v", node.Name(), err)
 		}
 	}
-	if t.setup == cluster && ctx.Err() == nil {
-		if err := t.servers.nodes.AwaitStream(ctx, streamName); err != nil && ctx.Err() == nil {
-			t.say("after %s: %v", step.Kind, err)
-		}
+	if t.setup == cluster {
+		t.awaitStream(ctx, step.Kind)
+	}
+}
+
+// stepDown has the leader of the stream give its office up, while it serves.
+func (t *trial) stepDown(ctx context.Context) {
+	defer t.record.Disruption(string(leaderStepDown))()
+	if err := t.servers.nodes.StepDown(ctx, streamName); err != nil {
+		return // it has no leader: there is enough going on
+	}
+	t.tookEffect(leaderStepDown)
+	t.awaitStream(ctx, leaderStepDown)
+}
+
+// awaitStream waits until the stream is whole, or the trial ends.
+func (t *trial) awaitStream(ctx context.Context, after Kind) {
+	if ctx.Err() != nil {
+		return
+	}
+	if err := t.servers.nodes.AwaitStream(ctx, streamName); err != nil && ctx.Err() == nil {
+		t.say("after %s: %v", after, err)
 	}
 }

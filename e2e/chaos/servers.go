@@ -64,14 +64,22 @@ func startServers(ctx context.Context, t *trial) (s *servers, err error) {
 	return s, s.createStream(ctx, t)
 }
 
-// build builds the binary that users run, unless one is given.
+// build builds the binary that users run, but for its clock, which can be set wrong; unless one is given.
 func (s *servers) build(ctx context.Context, set settings) error {
 	if set.relay != "" {
 		s.relay = set.relay
 		return nil
 	}
 	s.relay = filepath.Join(s.dir, "relay")
-	args := []string{"build", "-o", s.relay}
+	replace, err := fault.SkewedClock(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	overlay, err := fault.WriteOverlay(s.dir, replace)
+	if err != nil {
+		return err
+	}
+	args := []string{"build", "-overlay", overlay, "-o", s.relay}
 	if set.race {
 		args = append(args, "-race")
 	}
@@ -83,9 +91,11 @@ func (s *servers) build(ctx context.Context, set settings) error {
 }
 
 func (s *servers) startPostgres(ctx context.Context) (err error) {
-	s.pg, err = harness.StartPostgres(ctx, harness.PostgresOptions{
+	start, cancel := context.WithTimeout(ctx, restartLimit)
+	defer cancel()
+	s.pg, err = harness.StartPostgres(start, harness.PostgresOptions{
 		// A crash loses what was committed without waiting for this long.
-		Settings: map[string]string{"wal_writer_delay": "2s"},
+		Settings: map[string]string{"wal_writer_delay": "2s", "log_line_prefix": "%m [%p] %a sqlstate=%e db=%d "},
 	})
 	if err != nil {
 		return err

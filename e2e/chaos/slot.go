@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,7 +26,8 @@ const (
 	relays = 3
 	lease  = 2 * time.Second
 
-	stopLimit = 30 * time.Second // for a relay that is asked to end
+	stopLimit = 2 * time.Minute // for a relay that is asked to end
+	maxSkew   = 12 * time.Hour
 )
 
 // slot is the place of one relay. Relays come and go in it; its proxies stay.
@@ -35,7 +37,8 @@ type slot struct {
 	nats    []*fault.NATSProxy // one to each node
 	pg      *fault.PostgresProxy
 	batch   int
-	allow   string // checks that are overridden
+	allow   string     // checks that are overridden
+	clock   *rand.Rand // how wrong the clocks of its relays are
 
 	// busy is held by the fault that has the relay killed, stopped or standing still.
 	busy sync.Mutex
@@ -51,8 +54,8 @@ type slot struct {
 }
 
 // newSlot makes the proxies. They report what passes to the recorder.
-func newSlot(number int, s *servers, batch int, record *history.Recorder) (sl *slot, err error) {
-	sl = &slot{number: number, servers: s, batch: batch}
+func newSlot(number int, seed uint64, s *servers, batch int, record *history.Recorder) (sl *slot, err error) {
+	sl = &slot{number: number, servers: s, batch: batch, clock: rand.New(rand.NewPCG(seed, 1<<41+uint64(number)))}
 	none := ""
 	sl.name.Store(&none)
 	if sl.pg, err = fault.NewPostgresProxy(s.pg.URL(database)); err != nil {
@@ -113,7 +116,11 @@ func (sl *slot) environment(name string) ([]string, error) {
 	for _, proxy := range sl.nats {
 		servers = append(servers, proxy.URL())
 	}
-	url, err := sl.pg.URL(sl.servers.pg.URL(database), "application_name", name)
+	direct := sl.servers.pg.URL(database)
+	if sl.number == 0 { // the statements of one relay are logged, with their parameters, to be searched
+		direct += "&log_statement=all"
+	}
+	url, err := sl.pg.URL(direct, "application_name", name)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +129,10 @@ func (sl *slot) environment(name string) ([]string, error) {
 	if sl.allow != "" {
 		env = append(env, "RELAY_ALLOW="+sl.allow)
 	}
-	return append(env, "RELAY_DATABASE_URL="+url, "RELAY_NATS_URL="+strings.Join(servers, ","), "RELAY_STREAM="+streamName,
+	skew := sl.clock.Int64N(int64(2*maxSkew/time.Second)) - int64(maxSkew/time.Second)
+	return append(env, fault.ClockSkewEnv+"="+strconv.FormatInt(skew, 10), "RELAY_DATABASE_URL="+url, "RELAY_NATS_URL="+strings.Join(servers, ","), "RELAY_STREAM="+streamName,
 		"RELAY_OWNER="+name, "RELAY_HTTP_ADDR=127.0.0.1:0", "RELAY_LOG_FORMAT=json", "RELAY_LOG_LEVEL=debug",
-		"RELAY_LEASE="+lease.String(), "RELAY_ACK_TIMEOUT=1s", "RELAY_RETRY_MIN=20ms", "RELAY_RETRY_MAX=500ms", "RELAY_POLL_MAX=20ms",
+		"RELAY_LEASE="+lease.String(), "RELAY_ACK_TIMEOUT=1s", "RELAY_RETRY_MIN=20ms", "RELAY_RETRY_MAX=500ms", "RELAY_REFUSED_PAUSE_MAX=5s", "RELAY_POLL_MAX=20ms",
 		"RELAY_STOP_TIMEOUT=5s", "RELAY_UNREADY_AFTER=5s", "RELAY_WORKERS=4", "RELAY_BATCH_SIZE="+strconv.Itoa(sl.batch)), nil
 }
 
@@ -203,7 +211,7 @@ func (sl *slot) metrics() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	client := http.Client{Timeout: 10 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	answer, err := client.Get("http://" + address + "/metrics")
 	if err != nil {
 		return "", err

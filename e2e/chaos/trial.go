@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	readyLimit = time.Minute // for relays to own all lanes at the beginning
+	readyLimit = 3 * time.Minute // for relays to own all lanes at the beginning
 	pollEvery  = 50 * time.Millisecond
 	safeWindow = time.Minute // with a shorter one a relay has to be told that it is meant
 )
@@ -37,8 +38,13 @@ type trial struct {
 	// Resources that only one fault can have at a time.
 	postgres, nodes sync.Mutex
 
-	mu   sync.Mutex
-	hits map[Kind]int // faults that took effect
+	// What became of the repair after rollbacks, and what was wrong with it.
+	repaired int
+	unmended []string
+
+	mu     sync.Mutex   // guards the fields below
+	hits   map[Kind]int // faults that took effect
+	broken error        // why nothing can be judged
 }
 
 // run is the trial from the first server to the verdict, which goes into the result.
@@ -50,7 +56,12 @@ func (t *trial) run(ctx context.Context, r *result) (err error) {
 		return err
 	}
 	keep := true
-	defer func() { err = errors.Join(err, t.servers.close(keep)) }()
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w; the logs are in %s", err, t.servers.dir)
+		}
+		err = errors.Join(err, t.servers.close(keep && ctx.Err() == nil))
+	}()
 	defer func() { err = errors.Join(err, t.closeSlots()) }()
 	if err := t.prepare(ctx); err != nil {
 		return err
@@ -64,8 +75,8 @@ func (t *trial) run(ctx context.Context, r *result) (err error) {
 
 	t.say("%d relays own the lanes; %s of load and faults", relays, t.length)
 	t.breakThings(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := errors.Join(ctx.Err(), t.broken); err != nil {
+		return err
 	}
 	h, err := t.heal(ctx)
 	if err != nil {
@@ -94,7 +105,7 @@ func (t *trial) prepare(ctx context.Context) (err error) {
 	}
 	rng := rand.New(rand.NewPCG(t.seed, 1<<40+t.setup.stream()))
 	for i := range relays {
-		s, err := newSlot(i, t.servers, 1<<rng.IntN(8), t.record)
+		s, err := newSlot(i, t.seed, t.servers, 1<<rng.IntN(8), t.record)
 		if err != nil {
 			return err
 		}
@@ -178,25 +189,50 @@ func (t *trial) heal(ctx context.Context) (*history.History, error) {
 	}
 	healed := time.Now()
 	t.say("the faults are over; waiting until all is delivered")
-	var drained time.Time
-	err := t.until(ctx, t.within, "everything is settled", func(ctx context.Context) (bool, error) {
-		n, err := t.count(ctx, backlogSQL)
-		return n == 0, err
-	})
-	if err == nil {
-		drained = time.Now()
-	} else if !errors.Is(err, errNotInTime) {
+	drained, err := t.awaitDrained(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.repair(ctx); err != nil {
 		return nil, err
 	}
 	h := t.record.History()
 	h.Limits.Window, h.Limits.Skew = t.window, time.Millisecond
-	h.Limits.Healed, h.Limits.Drained, h.Limits.Within = healed, drained, t.within
+	h.Limits.Healed, h.Limits.Drained, h.Limits.Within = healed, drained, patience*t.within
 	return h, nil
+}
+
+// patience is how many times t.within everything may take, if it goes on.
+const patience = 10
+
+// awaitDrained waits until everything is settled, and returns when it was. As long as ever less waits, a
+// busy machine may take its time. The time is zero if there was no progress for t.within, or if
+// it took all patience.
+func (t *trial) awaitDrained(ctx context.Context) (time.Time, error) {
+	least, progress := math.MaxInt, time.Now()
+	stalled := false
+	err := t.until(ctx, patience*t.within, "everything is settled", func(ctx context.Context) (bool, error) {
+		n, err := t.count(ctx, backlogSQL)
+		if err == nil && n < least {
+			least, progress = n, time.Now()
+		}
+		stalled = time.Since(progress) > t.within
+		return err == nil && n == 0 || stalled, err
+	})
+	switch {
+	case errors.Is(err, errNotInTime), err == nil && stalled && least > 0:
+		return time.Time{}, nil
+	case err != nil:
+		return time.Time{}, err
+	}
+	return time.Now(), nil
 }
 
 // makeWhole starts what does not run and waits until the servers can do their work.
 func (t *trial) makeWhole(ctx context.Context) error {
-	if err := t.servers.pg.Start(ctx); err != nil {
+	start, cancel := context.WithTimeout(ctx, restartLimit)
+	defer cancel()
+	if err := t.servers.pg.Start(start); err != nil {
 		return err
 	}
 	for _, node := range t.servers.nodes.Nodes {

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,9 +13,9 @@ import (
 
 const (
 	clusterName       = "holdfast"
-	clusterReadyLimit = 60 * time.Second
+	clusterReadyLimit = 2 * time.Minute
 	clusterPoll       = 20 * time.Millisecond
-	useLimit          = time.Second // for one look at a cluster
+	useLimit          = 3 * time.Second // for one look at a cluster
 )
 
 // Cluster is JetStream on several nodes, each a process.
@@ -126,6 +127,31 @@ func (c *Cluster) Leader(ctx context.Context, stream string) (*Node, error) {
 		}
 	}
 	return nil, fmt.Errorf("find the leader of stream %s: it has none", stream)
+}
+
+// StepDown has the leader of a stream give its office up. Another node takes it, or the same again.
+func (c *Cluster) StepDown(ctx context.Context, stream string) error {
+	leader, err := c.Leader(ctx, stream)
+	if err != nil {
+		return err
+	}
+	err = use(ctx, leader.URL(), func(ctx context.Context, js jetstream.JetStream) error {
+		answer, err := js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
+		if err != nil {
+			return err
+		}
+		var reply struct {
+			Success bool `json:"success"`
+		}
+		if err := json.Unmarshal(answer.Data, &reply); err != nil || !reply.Success {
+			return fmt.Errorf("the answer is %q: %w", answer.Data, errors.Join(err, errors.New("no success")))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("have the leader of stream %s step down: %w", stream, err)
+	}
+	return nil
 }
 
 // Close ends all nodes for good.

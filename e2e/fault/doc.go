@@ -8,6 +8,7 @@
 //   - [PostgresProxy] stands between Postgres clients and a server and knows the framing
 //     of their messages, so that a rule can act on a statement or on its answer.
 //   - [Process] is a child that can be killed, stopped and continued.
+//   - [SkewedClock] makes go build give a program a clock that can be set wrong.
 //   - [Node] and [Cluster] are nats-servers in processes of their own, alone or as
 //     a JetStream cluster, whose stores can be saved and rolled back.
 //

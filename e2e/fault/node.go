@@ -16,8 +16,8 @@ import (
 
 const (
 	nodeEnv        = "HOLDFAST_NATS_NODE" // holds a nodeConfig, in the child
-	nodeReadyLimit = 30 * time.Second
-	nodeStopLimit  = 20 * time.Second
+	nodeReadyLimit = 90 * time.Second
+	nodeStopLimit  = 60 * time.Second
 	nodeReady      = "ready"
 )
 

@@ -180,6 +180,13 @@ func TestClusterSurvivesItsLeader(t *testing.T) {
 	if got := s.CachedInfo().State.Msgs; got != 21 {
 		t.Errorf("%d messages, want 21", got)
 	}
+	if err := c.StepDown(t.Context(), testStream); err != nil {
+		t.Error(err)
+	}
+	publish(t, js, "after")
+	if err := c.StepDown(t.Context(), "NONE"); err == nil {
+		t.Error("a stream that is not there has a leader that stepped down")
+	}
 }
 
 // A client that learns of the other nodes would go around its proxy.

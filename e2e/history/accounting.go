@@ -1,7 +1,7 @@
 package history
 
-// Accounting wants the settled batches to count each settled event once, and no relay to count
-// more events than it got acknowledgements.
+// Accounting wants the settled batches to count each settled event once, and once more if it was
+// repaired, and no relay to count more events than it got acknowledgements.
 func Accounting(h *History) []Violation {
 	var v verdict
 	lanes := h.lanes()
@@ -11,8 +11,8 @@ func Accounting(h *History) []Violation {
 			settled++
 		}
 	}
-	if settled != h.Settled {
-		v.add("%d events are settled, and the settled batches count %d", settled, h.Settled)
+	if n := int64(h.Repaired()); settled+n != h.Settled {
+		v.add("%d events are settled and %d were repaired, and the settled batches count %d", settled, n, h.Settled)
 	}
 	acked := map[string]int64{}
 	for _, a := range h.Acks {

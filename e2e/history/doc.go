@@ -12,7 +12,8 @@
 //	             that made it, and each step of an event that waits for a retry; in the
 //	             transaction that made it, so it is true if the change is
 //	the ledger   business rows written with the events: the truth about unknown outcomes
-//	a reader     every message of the stream, read by code that shares nothing with the relay
+//	a reader     every message of the stream, read by code that shares nothing with the relay, and
+//	             every one that a rollback of the broker's store removed
 //	a consumer   what was read while the faults were going on
 //
 // # What must hold
@@ -36,4 +37,13 @@
 //	Accounting             each event is settled once, and counters agree with the record
 //	RefusalsCounted        an event has no more attempts than refusals: an outage counts nothing
 //	OutcomesTrue           what was reported committed is, and what was reported failed is not
+//	RepairExact            a repair publishes what a rollback removed, and nothing else
+//
+// # Rollbacks
+//
+// A broker that loses acknowledged messages with its store breaks a promise that no relay can
+// keep for it. Such a [Rollback] is part of the record with what it removed, exactly, so that it
+// excuses nothing else: settled events must have been stored before, first copies must be in the order
+// of their keys, phantoms and what left a hold too early count although they are gone, and NoLoss asks for the
+// stream as it is at the end, after the repair.
 package history

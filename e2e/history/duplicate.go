@@ -3,8 +3,8 @@ package history
 import "time"
 
 // BoundedDuplicates wants every further copy of an event to have a cause: the broker's window
-// was over, or the broker was disrupted between the copies. And it wants no event to have
-// more copies than publications.
+// was over, the broker was disrupted between the copies, or a rollback removed the one before. And it
+// wants no event to have been stored more often than it was published.
 func BoundedDuplicates(h *History) []Violation {
 	var v verdict
 	sent := map[string]int{}
@@ -12,14 +12,15 @@ func BoundedDuplicates(h *History) []Violation {
 		sent[p.MessageID]++
 	}
 	for _, f := range h.all() {
-		for i := 1; i < len(f.copies); i++ {
-			one, next := h.Stream[f.copies[i-1]], h.Stream[f.copies[i]]
-			if next.At.Sub(one.At) < h.Limits.Window && !h.disrupted(one.At, next.At) {
+		for i := 1; i < len(f.ever); i++ {
+			one, next := h.ever[f.ever[i-1]], h.ever[f.ever[i]]
+			removed := one.removed != 0 && one.removed != next.removed
+			if !removed && next.At.Sub(one.At) < h.Limits.Window && !h.disrupted(one.At, next.At) {
 				v.add("event %s is at sequence %d, and %s later at %d again", f.ID, one.Sequence, next.At.Sub(one.At), next.Sequence)
 			}
 		}
-		if n := sent[MessageID(f.Name)]; len(h.Publications) > 0 && len(f.copies) > n {
-			v.add("event %s has %d copies of %d publications", f.ID, len(f.copies), n)
+		if n := sent[MessageID(f.Name)]; len(h.Publications) > 0 && len(f.ever) > n {
+			v.add("event %s has %d copies of %d publications", f.ID, len(f.ever), n)
 		}
 	}
 	return v
@@ -31,10 +32,10 @@ func BoundedDuplicates(h *History) []Violation {
 // refused and waited are not handed over with their lane.
 func ExactHandover(h *History) []Violation {
 	var v verdict
-	by := map[uint64]string{} // who stored a message
+	by := map[spot]string{} // who stored a message
 	for _, a := range h.Acks {
 		if a.Code == 0 && !a.Duplicate && !a.Forged {
-			by[a.Sequence] = a.Relay
+			by[spot{a.Sequence, a.MessageID}] = a.Relay
 		}
 	}
 	lanes := h.lanes()
@@ -44,9 +45,9 @@ func ExactHandover(h *History) []Violation {
 		}
 		for i := 1; i < len(f.copies); i++ {
 			one, next := h.Stream[f.copies[i-1]], h.Stream[f.copies[i]]
-			relay := by[next.Sequence]
+			relay := by[next.spot()]
 			claim, ok := lastClaim(lanes[f.row.Lane], relay, next.At)
-			if ok && by[one.Sequence] != relay && one.At.Before(claim.Add(-h.Limits.Skew)) {
+			if ok && by[one.spot()] != relay && one.At.Before(claim.Add(-h.Limits.Skew)) {
 				v.add("event %s is at sequence %d since %s; %s claimed its lane at %s and stored it at %d again",
 					f.ID, one.Sequence, clock(one.At), relay, clock(claim), next.Sequence)
 			}

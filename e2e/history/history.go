@@ -15,6 +15,7 @@ type History struct {
 	Waits        []Wait
 	Rows         []Row
 	Stream       []Message // the whole stream, in its order
+	Rollbacks    []Rollback
 	Reads        []Read
 
 	// Committed are the events of which the ledger has a row; Decided are the generations
@@ -31,6 +32,7 @@ type History struct {
 	once  sync.Once
 	facts map[Name]*fact
 	ids   map[string]*fact // by message id
+	ever  []stored
 }
 
 // Limits say what is allowed.
@@ -69,6 +71,7 @@ type fact struct {
 	waits  []Wait // in their order
 	fate   fate
 	copies []int // in Stream, in its order
+	ever   []int // in what was ever stored, in its order
 }
 
 // place is where an event is in the log.
@@ -133,6 +136,12 @@ func (h *History) index() {
 		for i, m := range h.Stream {
 			if f := h.facts[m.Name]; f != nil && m.Fault == "" {
 				f.copies = append(f.copies, i)
+			}
+		}
+		h.ever = h.everStored()
+		for i, m := range h.ever {
+			if f := h.facts[m.Name]; f != nil && m.Fault == "" {
+				f.ever = append(f.ever, i)
 			}
 		}
 	})

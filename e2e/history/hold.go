@@ -13,7 +13,7 @@ func HoldSafety(h *History) []Violation {
 			asked[d.Generation] = d.Begin
 		}
 	}
-	for _, m := range h.Stream {
+	for _, m := range h.ever {
 		f := h.facts[m.Name]
 		if f == nil || m.Fault != "" {
 			continue

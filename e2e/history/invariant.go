@@ -32,6 +32,7 @@ func Invariants() []Invariant {
 		{"accounting", Accounting},
 		{"refusals_counted", RefusalsCounted},
 		{"outcomes_true", OutcomesTrue},
+		{"repair_exact", RepairExact},
 	}
 }
 

@@ -108,7 +108,7 @@ func takeOver(h *history.History, relay string, claimed time.Time) {
 // TestEachFaultIsSeen is the proof that the checker can fail, and by which invariant.
 func TestEachFaultIsSeen(t *testing.T) {
 	t.Parallel()
-	for _, c := range append(wrong, wrongLanes...) {
+	for _, c := range slices.Concat(wrong, wrongLanes, wrongRollbacks) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := sound()
@@ -141,7 +141,7 @@ func TestEachFaultIsSeen(t *testing.T) {
 func TestEachInvariantCanFail(t *testing.T) {
 	t.Parallel()
 	red := map[string]bool{}
-	for _, c := range append(wrong, wrongLanes...) {
+	for _, c := range slices.Concat(wrong, wrongLanes, wrongRollbacks) {
 		for name := range c.want {
 			red[name] = true
 		}

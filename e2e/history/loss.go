@@ -1,7 +1,8 @@
 package history
 
 // NoLoss wants every event that was committed and may leave to be in the stream, or to have
-// been given up, of which RefusalsCounted speaks. A finding says whether the broker had acknowledged it: then it is the broker that lost it.
+// been given up, of which RefusalsCounted speaks. What a rollback removed is no excuse: it must have
+// been repaired. A finding says whether the broker had acknowledged it: then it is the broker that lost it.
 func NoLoss(h *History) []Violation {
 	var v verdict
 	acked := map[string]uint64{}
@@ -27,12 +28,12 @@ func NoLoss(h *History) []Violation {
 	return v
 }
 
-// NoPhantom wants every message to be an event that was committed, and not to be older than
-// the beginning of its commit.
+// NoPhantom wants every message, also one that a rollback removed, to be an event that was
+// committed, and not to be older than the beginning of its commit.
 func NoPhantom(h *History) []Violation {
 	var v verdict
 	h.index()
-	for _, m := range h.Stream {
+	for _, m := range h.ever {
 		f := h.facts[m.Name]
 		switch {
 		case m.Fault != "": // of which BytesEqual speaks

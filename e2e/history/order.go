@@ -1,13 +1,13 @@
 package history
 
-// KeyOrder wants the events of a key in the order of their versions. A second copy of an
-// event is no violation: consumers drop it.
+// KeyOrder wants the events of a key in the order of their versions, where each was stored first,
+// if only until a rollback. A second copy of an event is no violation: consumers drop it.
 func KeyOrder(h *History) []Violation {
 	var v verdict
 	h.index()
 	seen := map[Name]bool{}
 	last := map[string]Message{}
-	for _, m := range h.Stream {
+	for _, m := range h.ever {
 		f := h.facts[m.Name]
 		if f == nil || m.Fault != "" || f.Key == "" || seen[m.Name] {
 			continue
@@ -19,7 +19,7 @@ func KeyOrder(h *History) []Violation {
 			continue
 		}
 		m.Version = f.Version // as it was staged, whatever the message says
-		last[f.Key] = m
+		last[f.Key] = m.Message
 	}
 	return v
 }
@@ -28,7 +28,7 @@ func KeyOrder(h *History) []Violation {
 func BytesEqual(h *History) []Violation {
 	var v verdict
 	h.index()
-	for _, m := range h.Stream {
+	for _, m := range h.ever {
 		f := h.facts[m.Name]
 		switch {
 		case m.Fault != "":

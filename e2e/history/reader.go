@@ -22,7 +22,7 @@ type Source struct {
 }
 
 // silence is how long the end of a stream may be waited for without a message.
-const silence = 10 * time.Second
+const silence = time.Minute
 
 // ReadStream reads the whole stream, from its first message to what is its last one now.
 func ReadStream(ctx context.Context, s Source) ([]Message, error) {

@@ -130,6 +130,16 @@ type Message struct {
 	Fault     string    // why it is no valid event; "" for one that is
 }
 
+// Rollback is a time at which the broker's store became an earlier one: what it had stored since is
+// gone, although it was acknowledged.
+type Rollback struct {
+	At   time.Time // while the broker was down
+	Lost []Message // what it removed, in the order of the stream
+}
+
+// Repairer is the name of whoever repairs, in publications and acknowledgements.
+const Repairer = "reconcile"
+
 // Read is what a consumer was given while the run was going on.
 type Read struct {
 	MessageID string

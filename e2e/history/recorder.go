@@ -53,6 +53,26 @@ func (r *Recorder) Disruption(what string) (over func()) {
 	}
 }
 
+// Rollback records that the broker's store became an earlier one.
+func (r *Recorder) Rollback(b Rollback) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Rollbacks = append(r.h.Rollbacks, b)
+}
+
+// Removed returns the ids of the events that rollbacks removed, whether or not they are there again.
+func (r *Recorder) Removed() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := map[string]bool{}
+	for _, b := range r.h.Rollbacks {
+		for _, m := range b.Lost {
+			ids[m.ID] = true
+		}
+	}
+	return ids
+}
+
 // Staged returns how many events were staged, whatever became of them.
 func (r *Recorder) Staged() int {
 	r.mu.Lock()
@@ -71,6 +91,6 @@ func (r *Recorder) History() *History {
 	defer r.mu.Unlock()
 	return &History{
 		Stages: r.h.Stages, Decisions: r.h.Decisions, Publications: r.h.Publications, Acks: r.h.Acks,
-		Limits: r.h.Limits,
+		Rollbacks: r.h.Rollbacks, Limits: r.h.Limits,
 	}
 }

@@ -2,32 +2,38 @@ package history
 
 // StreamSequence wants the stream to begin at 1 and to have no gap, its times not to go back,
 // and every acknowledgement and every read to name the sequence at which the stream has
-// the message. An acknowledgement of a duplicate names an earlier copy, or none.
+// the message, or had it until a rollback. An acknowledgement of a duplicate names an earlier copy, or
+// none. What a rollback removed must have come after what it left.
 func StreamSequence(h *History) []Violation {
 	var v verdict
+	h.index()
 	ids := map[uint64]string{}
 	for i, m := range h.Stream {
 		ids[m.Sequence] = m.MessageID
 		if want := uint64(i + 1); m.Sequence != want {
 			v.add("message %d of the stream has sequence %d", want, m.Sequence)
 		}
-		if i > 0 && m.At.Before(h.Stream[i-1].At.Add(-h.Limits.Skew)) {
-			v.add("message %d is %s older than the one before it", m.Sequence, h.Stream[i-1].At.Sub(m.At))
+	}
+	had := map[spot]bool{}
+	for i, m := range h.ever {
+		had[m.spot()] = true
+		if i > 0 && m.At.Before(h.ever[i-1].At.Add(-h.Limits.Skew)) {
+			v.add("message %d is %s older than the one before it", m.Sequence, h.ever[i-1].At.Sub(m.At))
 		}
 	}
 	for _, a := range h.Acks {
-		if a.Code != 0 || a.Forged || a.Duplicate && a.Sequence == 0 {
+		if a.Code != 0 || a.Forged || a.Duplicate && a.Sequence == 0 || had[spot{a.Sequence, a.MessageID}] {
 			continue
 		}
 		if id, ok := ids[a.Sequence]; !ok {
 			v.add("%s was told of sequence %d for %s, which the stream does not have", a.Relay, a.Sequence, a.MessageID)
-		} else if id != a.MessageID {
+		} else {
 			v.add("%s was told of sequence %d for %s, where the stream has %s", a.Relay, a.Sequence, a.MessageID, id)
 		}
 	}
 	for _, r := range h.Reads {
-		if id, ok := ids[r.Sequence]; !ok || id != r.MessageID {
-			v.add("a consumer read %s at sequence %d, where the stream has %q", r.MessageID, r.Sequence, id)
+		if !had[spot{r.Sequence, r.MessageID}] {
+			v.add("a consumer read %s at sequence %d, where the stream has %q", r.MessageID, r.Sequence, ids[r.Sequence])
 		}
 	}
 	return v

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// SettledImpliesPresent wants every event that a cursor passed to be in the stream, and to have
-// been stored before the cursor passed it; or, if it was refused and waited, before it
-// waited no longer.
+// SettledImpliesPresent wants every event that a cursor passed to have been stored in the stream
+// before the cursor passed it; or, if it was refused and waited, before it waited no longer.
+// Whether a rollback removed it afterwards is a matter of NoLoss.
 func SettledImpliesPresent(h *History) []Violation {
 	var v verdict
 	lanes := h.lanes()
@@ -21,10 +21,10 @@ func SettledImpliesPresent(h *History) []Violation {
 		}
 		switch {
 		case !settled:
-		case len(f.copies) == 0:
+		case len(f.ever) == 0:
 			v.add("event %s was settled at %s and is not in the stream", f.ID, clock(at))
-		case h.Stream[f.copies[0]].At.After(at.Add(h.Limits.Skew)):
-			v.add("event %s was settled at %s, %s before it was stored", f.ID, clock(at), h.Stream[f.copies[0]].At.Sub(at))
+		case h.ever[f.ever[0]].At.After(at.Add(h.Limits.Skew)):
+			v.add("event %s was settled at %s, %s before it was stored", f.ID, clock(at), h.ever[f.ever[0]].At.Sub(at))
 		}
 	}
 	return v

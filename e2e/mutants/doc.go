@@ -2,7 +2,7 @@
 // in the relay, lets chaos run over it, and wants an invariant to be violated.
 //
 //	make mutants                       all of them, one after the other
-//	go run ./e2e/mutants -run hold     those whose name contains it
+//	go run ./e2e/mutants -run hold,key those whose name contains it, or one of them
 //	go run ./e2e/mutants -list
 //
 // # A mutant

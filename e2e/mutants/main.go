@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -51,7 +52,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout io.Writer) (ok bool, err error) {
 	var s settings
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
-	flags.StringVar(&s.only, "run", "", "only mutants whose name contains this")
+	flags.StringVar(&s.only, "run", "", "only mutants whose name contains this, or one of these, separated by commas")
 	flags.BoolVar(&s.list, "list", false, "print them and do nothing")
 	flags.IntVar(&s.seeds, "seeds", 4, "tries of each, before it has survived")
 	flags.Uint64Var(&s.seed, "seed", 1, "the first seed")
@@ -65,7 +66,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) (ok bool, err err
 	}
 	var chosen []*mutant
 	for _, m := range all {
-		if strings.Contains(m.name, s.only) {
+		if slices.ContainsFunc(strings.Split(s.only, ","), func(part string) bool { return strings.Contains(m.name, part) }) {
 			chosen = append(chosen, m)
 		}
 	}
@@ -129,7 +130,7 @@ func (l *laboratory) run(ctx context.Context, chosen []*mutant) (bool, error) {
 // control runs the relay as it is, which must be clean.
 func (l *laboratory) control(ctx context.Context) error {
 	relay := filepath.Join(l.dir, "relay")
-	if err := l.tree.build(ctx, nil, l.dir, relay, "./cmd/relay"); err != nil {
+	if err := l.tree.build(ctx, &mutant{}, l.dir, relay, "./cmd/relay"); err != nil {
 		return err
 	}
 	for i := range l.seeds {

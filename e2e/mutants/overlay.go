@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 )
 
 // tree is the source that is mutated.
@@ -29,13 +30,16 @@ func (t *tree) read(file string) (string, error) {
 }
 
 // overlay writes the mutated files into a directory, and what go build needs to take them in
-// place of the true ones. It returns the name of that.
-func (t *tree) overlay(m *mutant, dir string) (string, error) {
+// place of the true ones, with the clock of chaos. It returns the name of that.
+func (t *tree) overlay(ctx context.Context, m *mutant, dir string) (string, error) {
 	files, err := m.apply(t.read)
 	if err != nil {
 		return "", err
 	}
-	replace := map[string]string{}
+	replace, err := fault.SkewedClock(ctx, dir)
+	if err != nil {
+		return "", err
+	}
 	n := 0
 	for file, text := range files {
 		n++
@@ -45,19 +49,14 @@ func (t *tree) overlay(m *mutant, dir string) (string, error) {
 		}
 		replace[filepath.Join(t.root, filepath.FromSlash(file))] = mutated
 	}
-	config, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, "overlay.json")
-	return name, os.WriteFile(name, config, 0o644)
+	return fault.WriteOverlay(dir, replace)
 }
 
-// build builds a package, with a mutant in it unless that is nil.
+// build builds a package; with a mutant in it, and a clock that chaos can set wrong, unless that is nil.
 func (t *tree) build(ctx context.Context, m *mutant, dir, output, pkg string) error {
 	args := []string{"build", "-o", output}
 	if m != nil {
-		overlay, err := t.overlay(m, dir)
+		overlay, err := t.overlay(ctx, m, dir)
 		if err != nil {
 			return err
 		}

@@ -33,9 +33,15 @@ func try(ctx context.Context, chaos, relay string, m *mutant, seed uint64, lengt
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("chaos has no verdict:\n%s", &stderr), err)
 	}
-	var verdict struct{ Violations map[string]int }
+	var verdict struct {
+		Error      string
+		Violations map[string]int
+	}
 	if err := json.Unmarshal([]byte(line), &verdict); err != nil {
 		return nil, err
+	}
+	if verdict.Error != "" {
+		return nil, fmt.Errorf("chaos has no verdict: %s\n%s", verdict.Error, &stderr)
 	}
 	var violated []string
 	for name, n := range verdict.Violations {

@@ -12,36 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/outbox/wire"
 )
 
-// lateChunk is how many events are looked up in the batches at a time.
-const lateChunk = 1000
-
-// judgeDisorder tells events that were published on their own from those that a relay put into
-// the wrong order.
-func (r *run) judgeDisorder(ctx context.Context) error {
-	for list := r.disorder; len(list) > 0; {
-		n := min(lateChunk, len(list))
-		late := map[int]bool{}
-		lanes, seqs, streams := columns(list[:n])
-		rows, err := r.tx.Query(ctx, r.sql["late"], r.cfg.Relay.Group, r.cfg.Relay.Stream, lanes, seqs, streams)
-		if err != nil {
-			return fmt.Errorf("look at late events: %w", err)
-		}
-		var at int
-		if _, err := pgx.ForEachRow(rows, []any{&at}, func() error { late[at-1] = true; return nil }); err != nil {
-			return fmt.Errorf("look at late events: %w", err)
-		}
-		for i, p := range list[:n] {
-			class := Disordered
-			if late[i] {
-				class = Late
-			}
-			r.report.note(r.cfg.Examples, Example{Class: class, Lane: p.lane, Seq: p.seq, StreamSeq: p.stream})
-		}
-		list = list[n:]
-	}
-	return nil
-}
-
 func columns(list []place) (lanes []int16, seqs, streams []int64) {
 	for _, p := range list {
 		lanes, seqs, streams = append(lanes, p.lane), append(seqs, p.seq), append(streams, int64(p.stream))
