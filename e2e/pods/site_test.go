@@ -47,9 +47,14 @@ type site struct {
 	committed map[history.Name]bool
 }
 
+// building lets one test build at a time, so that the others find the parts made.
+var building sync.Mutex
+
 // build builds the relay with everything planted, for the tests below t.
 func build(t *testing.T) (binary string) {
 	t.Helper()
+	building.Lock()
+	defer building.Unlock()
 	tree, err := overlay.Find(t.Context())
 	if err != nil {
 		t.Fatal(err)
