@@ -84,6 +84,7 @@ func (r *relay) statesTheTime(clock string) {
 	if status.At.Before(before) || status.At.After(after) {
 		t.Errorf("%s says that it is %s, it is %s", r.name, status.At, after)
 	}
+	r.numbersReplays(before, after)
 	if len(status.Relays) != len(wrongClocks) {
 		t.Errorf("%s knows of %d pods, want %d:\n%s", r.name, len(status.Relays), len(wrongClocks), text)
 	}
@@ -91,6 +92,22 @@ func (r *relay) statesTheTime(clock string) {
 		if pod.StartedAt.After(after) || after.Sub(pod.StartedAt) > time.Hour {
 			t.Errorf("a pod has run since %s, it is %s", pod.StartedAt, after)
 		}
+	}
+}
+
+// numbersReplays wants a replay to be numbered by the second that it is for the database.
+func (r *relay) numbersReplays(from, to time.Time) {
+	r.s.t.Helper()
+	text := r.ask("replay", "--since", "2020-01-01 00:00Z", "-o", "json")
+	var replay struct {
+		Epoch int64 `json:",string"`
+	}
+	if err := json.Unmarshal([]byte(text), &replay); err != nil {
+		r.s.t.Fatalf("relay replay: %v\n%s", err, text)
+	}
+	// The present second is rounded.
+	if replay.Epoch < from.Unix() || replay.Epoch > to.Unix()+60 {
+		r.s.t.Errorf("%s numbers a replay %d, it is %d", r.name, replay.Epoch, to.Unix())
 	}
 }
 
