@@ -1,6 +1,5 @@
 // Package overlay builds a command of this module with changes that its source does not have:
-// bugs for e2e/mutants, places to die and clocks that are wrong for e2e/pods. It uses the go
-// command's -overlay: the changed file stands in for the true one in that one build, so
+// places to die and clocks that are wrong for e2e/pods. It uses the go command's -overlay: the changed file stands in for the true one in that one build, so
 // production source holds no test code, and what is planted reaches no other binary.
 //
 // # A patch
