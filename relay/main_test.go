@@ -5,10 +5,14 @@ import (
 	"os"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 func TestMain(m *testing.M) {
+	if fault.IsNode() {
+		os.Exit(fault.RunNode())
+	}
 	if settings := os.Getenv(childEnv); settings != "" {
 		os.Exit(runChild(settings))
 	}

@@ -12,6 +12,7 @@ import (
 // Status is what the database knows of a relay group.
 type Status struct {
 	Group  string
+	At     time.Time // when it was read, by the clock of the database, as are all ages
 	Lanes  []LaneStatus
 	Relays []RelayStatus
 	// Held are the events without a position, in all lanes.
@@ -68,7 +69,7 @@ func ReadStatus(ctx context.Context, pool *pgxpool.Pool, schema, group string) (
 	}
 	_, err = d.with(ctx, d.sql.session, d.sql.statusHeld, []any{10 * countLimit}, func(rows pgx.Rows) error {
 		var oldest float64
-		if err := rows.Scan(&s.Held, &oldest); err != nil {
+		if err := rows.Scan(&s.Held, &oldest, &s.At); err != nil {
 			return err
 		}
 		s.OldestHeld = seconds(oldest)

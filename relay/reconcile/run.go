@@ -34,6 +34,7 @@ type run struct {
 
 	window   position.Window
 	expired  int64                // events below this number may have been dropped by the stream's limits
+	now      time.Time            // by the clock of the database
 	horizon  time.Time            // foreign is only what was stored after it, and
 	since    uint64               // after this sequence, and
 	before   uint64               // up to this one, which the stream had before the snapshot was taken
@@ -119,14 +120,14 @@ func (r *run) look(ctx context.Context) error {
 	var kept *time.Time
 	var group bool
 	var since, acknowledged int64
-	if err := r.tx.QueryRow(ctx, r.sql["overview"], r.cfg.Relay.Group, r.cfg.Relay.Stream).Scan(&r.report.Events, &kept, &acknowledged, &since, &group, &r.report.Streams); err != nil {
+	if err := r.tx.QueryRow(ctx, r.sql["overview"], r.cfg.Relay.Group, r.cfg.Relay.Stream).Scan(&r.report.Events, &kept, &acknowledged, &since, &group, &r.report.Streams, &r.now); err != nil {
 		return fmt.Errorf("look at the log: %w", err)
 	}
 	if !group {
 		return fmt.Errorf("group %s: %w", r.cfg.Relay.Group, ErrNoGroup)
 	}
 	r.since, r.report.Acknowledged = uint64(since), uint64(acknowledged)
-	r.horizon = time.Now() // of an empty log nothing can be judged
+	r.horizon = r.now // of an empty log nothing can be judged
 	if kept != nil {
 		r.horizon = kept.Add(r.cfg.Skew)
 	}
@@ -159,13 +160,13 @@ func (r *run) lookAtStream(ctx context.Context) error {
 	var kept time.Time // when the oldest message was stored that the limits have left
 	switch {
 	case limits.MaxMsgsPerSubject > 0:
-		kept = time.Now() // any message may be gone
+		kept = r.now // any message may be gone
 	case limits.MaxAge <= 0 && limits.MaxMsgs <= 0 && limits.MaxBytes <= 0:
 		return nil
 	case state.Msgs > 0 && state.FirstSeq > 1:
 		kept = state.FirstTime
 	case state.Msgs == 0 && limits.MaxAge > 0:
-		kept = time.Now().Add(-limits.MaxAge)
+		kept = r.now.Add(-limits.MaxAge)
 	default:
 		return nil
 	}

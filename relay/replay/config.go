@@ -24,7 +24,7 @@ type Config struct {
 	// Defaults to that.
 	Prefix string
 	// Epoch tells this replay from others in its message ids, 1 or more. Defaults to the
-	// seconds since 1970.
+	// seconds since 1970 by the clock of the database.
 	Epoch int64
 	// After continues a replay behind this number of the log. Defaults to the beginning of the window.
 	After int64
@@ -46,9 +46,6 @@ func (c Config) withDefaults() Config {
 	if c.Relay.SubjectTemplate == "" {
 		c.Relay.SubjectTemplate = wire.DefaultSubject
 	}
-	if c.Epoch == 0 {
-		c.Epoch = time.Now().Unix()
-	}
 	if c.Progress == nil {
 		c.Progress = func(Result) {}
 	}
@@ -68,7 +65,7 @@ func (c Config) validate() error {
 		return errors.New("since must be before until")
 	case c.Prefix != "" && !strings.Contains(c.Relay.SubjectTemplate, "{prefix}"):
 		return fmt.Errorf("the subject template %q has no {prefix} that another one could stand for", c.Relay.SubjectTemplate)
-	case c.Epoch < 1:
+	case c.Epoch < 0:
 		return fmt.Errorf("epoch %d: must be 1 or more", c.Epoch)
 	case c.Limit < 0:
 		return fmt.Errorf("limit %d: must not be negative", c.Limit)

@@ -57,6 +57,7 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Plan, Config
 	if err != nil {
 		return nil, cfg, fmt.Errorf("plan the replay: %w", err)
 	}
+	cfg.Epoch = plan.Epoch
 	return plan, cfg, nil
 }
 
@@ -70,8 +71,12 @@ func (p *Plan) read(ctx context.Context, tx pgx.Tx, cfg Config) error {
 	}
 	sql := statements(p.Schema)
 	var group bool
-	if err := tx.QueryRow(ctx, sql["group"], p.Group).Scan(&group); err != nil {
+	var second int64 // one clock numbers all replays, wherever they are started
+	if err := tx.QueryRow(ctx, sql["group"], p.Group).Scan(&group, &second); err != nil {
 		return err
+	}
+	if p.Epoch == 0 {
+		p.Epoch = second
 	}
 	if !group {
 		return fmt.Errorf("group %s: %w", p.Group, ErrNoGroup)

@@ -124,5 +124,5 @@ func (l *statusLook) read(ctx context.Context) (*statusReport, error) {
 		return nil, &exit.Error{Code: exit.NotFound, Err: errors.New("there is no relay group " + l.group),
 			Hint: "check RELAY_GROUP; a group is made by the first relay that runs with it"}
 	}
-	return newStatusReport(status, l.schema, time.Now()), nil
+	return newStatusReport(status, l.schema), nil
 }

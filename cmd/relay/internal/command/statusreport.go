@@ -50,9 +50,9 @@ type statusLane struct {
 	StreamSeq int64 `json:"stream_seq"`
 }
 
-func newStatusReport(s *relay.Status, schema string, now time.Time) *statusReport {
+func newStatusReport(s *relay.Status, schema string) *statusReport {
 	r := &statusReport{
-		At: output.Time(now), Schema: schema, Group: s.Group, LaneCount: len(s.Lanes), Capped: s.Capped,
+		At: output.Time(s.At), Schema: schema, Group: s.Group, LaneCount: len(s.Lanes), Capped: s.Capped,
 		Backlog: waiting{s.Backlog, output.Seconds(s.OldestEvent)}, Held: waiting{s.Held, output.Seconds(s.OldestHeld)},
 		Relays: []statusRelay{}, Lanes: []statusLane{}, status: s,
 	}

@@ -15,7 +15,7 @@ import (
 // twoLanes is a group in which one relay drains one of two lanes.
 func twoLanes() *relay.Status {
 	return &relay.Status{
-		Group: "default", Backlog: 1204, OldestEvent: 90 * time.Second, Held: 1, OldestHeld: 26 * time.Hour,
+		Group: "default", At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), Backlog: 1204, OldestEvent: 90 * time.Second, Held: 1, OldestHeld: 26 * time.Hour,
 		Relays: []relay.RelayStatus{{Owner: "pod-a", Version: "v1.2.3", StartedAt: time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)}},
 		Lanes: []relay.LaneStatus{
 			{Lane: 0, Owner: "pod-a", Live: true, Paging: true, Backlog: 1200, Oldest: 90 * time.Second, StreamSeq: 77},
@@ -27,7 +27,7 @@ func twoLanes() *relay.Status {
 // The JSON is a contract: what it has stays, and means the same.
 func TestStatusOutputMatchesGoldenFiles(t *testing.T) {
 	t.Parallel()
-	report := newStatusReport(twoLanes(), "outbox", time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC))
+	report := newStatusReport(twoLanes(), "outbox")
 	for name, format := range map[string]output.Format{"status.json": output.JSON, "status.jsonl": output.JSONL, "status.txt": output.Text} {
 		var got strings.Builder
 		if err := report.write(&got, format); err != nil {
@@ -68,7 +68,7 @@ func TestVerdicts(t *testing.T) {
 		{group(16, 16, 2, 5, 2*time.Minute), statusBehind, "Behind: 2 relays, 16 of 16 lanes owned; 5 events wait, the oldest for 2m. A relay's /readyz says why."},
 		{capped, statusBehind, "Behind: 2 relays, 16 of 16 lanes owned; at least 1,600,000 events wait, the oldest for 1h. A relay's /readyz says why."},
 	} {
-		report := newStatusReport(c.status, "outbox", time.Now())
+		report := newStatusReport(c.status, "outbox")
 		if report.State != c.state || report.Verdict != c.verdict || report.Healthy != (c.state != statusUnattended) {
 			t.Errorf("got %s %q, want %s %q", report.State, report.Verdict, c.state, c.verdict)
 		}
