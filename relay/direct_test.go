@@ -7,8 +7,8 @@ type route struct{}
 
 func (s *setup) routed() string { return s.db.URL }
 
-// hidesCodes says whether a SQLSTATE at a login is another one for a relay.
-func (s *setup) hidesCodes() bool { return false }
+// pooled says that what the server answers to a login may come to a relay with another SQLSTATE.
+func (s *setup) pooled() bool { return false }
 
 // otherQueryModes are those that work beside the default one.
 var otherQueryModes = []string{"exec", "cache_describe", "describe_exec"}

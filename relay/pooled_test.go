@@ -25,8 +25,8 @@ func (s *setup) routed() string {
 	return url
 }
 
-// hidesCodes says whether a SQLSTATE at a login is another one for a relay.
-func (s *setup) hidesCodes() bool { return !s.pooler.KeepsCodes() }
+// pooled says that what the server answers to a login may come to a relay with another SQLSTATE.
+func (s *setup) pooled() bool { return true }
 
 // otherQueryModes are those that need nothing of a session. describe_exec does: its statement has
 // no name, and is executed in a transaction of its own.

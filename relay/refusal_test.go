@@ -133,10 +133,10 @@ func TestRelayRefusesWhatOnlyAPersonCanMend(t *testing.T) {
 					return false
 				}
 			}
-			hidden := func() bool { return strings.Contains(p.logs.String(), poolerRefusal) && s.hidesCodes() }
+			hidden := func() bool { return strings.Contains(p.logs.String(), poolerRefusal) && s.pooled() }
 			s.eventually("the relay ends", 20*time.Second, func() bool { return ended() || hidden() })
 			if !ended() { // it can't know what a pooler keeps to itself, and waits
-				if log := p.logs.String(); !strings.Contains(log, "waiting for the database") || !strings.Contains(log, "its message says why it refuses") {
+				if log := p.logs.String(); !strings.Contains(log, "waiting for the database") || !strings.Contains(log, poolerHint) {
 					t.Errorf("the log has no hint:\n%s", log)
 				}
 				return
@@ -149,7 +149,10 @@ func TestRelayRefusesWhatOnlyAPersonCanMend(t *testing.T) {
 }
 
 // poolerRefusal is what a pooler says, whatever the server said to it.
-const poolerRefusal = "SQLSTATE 08P01"
+const (
+	poolerRefusal = "SQLSTATE 08P01"
+	poolerHint    = "its message says why it refuses"
+)
 
 // TestReadOnlyServerIsNotThePrimary demotes the server under the relay.
 func TestReadOnlyServerIsNotThePrimary(t *testing.T) {

@@ -21,9 +21,6 @@ const (
 	// statements over to another session.
 	tracksStatements = 21
 
-	// forwardsCodes is the first one that passes on why the server refuses a login.
-	forwardsCodes = 20
-
 	poolerHint = "install pgbouncer (Debian and Ubuntu: apt-get install pgbouncer; macOS: brew install pgbouncer)"
 )
 
@@ -38,7 +35,6 @@ type PoolerOptions struct {
 // says so. Its methods are safe for concurrent use.
 type Pooler struct {
 	port  int
-	minor int // of its version
 	keeps bool
 	work  *workDir
 	proc  *process
@@ -63,7 +59,7 @@ func StartPooler(ctx context.Context, server string, opts PoolerOptions) (*Poole
 	if err != nil {
 		return nil, err
 	}
-	p := &Pooler{minor: minor}
+	p := &Pooler{}
 	if p.work, err = newWorkDir("", "pgbouncer"); err != nil {
 		return nil, fmt.Errorf("make a directory for pgbouncer: %w", err)
 	}
@@ -162,10 +158,6 @@ func (p *Pooler) Close() error {
 
 // KeepsStatements says whether a prepared statement outlives the transaction.
 func (p *Pooler) KeepsStatements() bool { return p.keeps }
-
-// KeepsCodes says whether the SQLSTATE of a refused login is that of the server. Where it is not, it
-// is 08P01, whatever the server said.
-func (p *Pooler) KeepsCodes() bool { return p.minor >= forwardsCodes }
 
 // URL returns a URL of the server with the address of the pooler in it. Where the pooler loses
 // prepared statements, it says that none shall be used.
