@@ -38,9 +38,11 @@ test-pg18: ## run the schema and drain tests on Postgres 18, which it fetches on
 	go test -short -timeout 15m $(TESTFLAGS) ./schema/... ./gen/... ./outbox ./hold/... ./relay && \
 	cd e2e/tools && go test -timeout 10m -run '^Test(Install|Adopt|Fleet)' .
 
-test-pooler: ## run what must work through pgbouncer (as root on Debian it is installed)
+test-pooler: ## run the tests of the relay through pgbouncer (as root on Debian it is installed)
 	schema/catalog/test-pooler.sh
+	go test -count=1 -tags pooler -run '^TestPooler' ./e2e/harness
 	go test -count=1 -tags pooler -run '^TestBehindPgbouncer$$' ./relay/check
+	go test -count=1 -short -timeout 10m -tags pooler $(TESTFLAGS) ./relay ./relay/retry
 
 race: c-compiler ## run every test with the race detector (needs a C compiler)
 	go test -race -timeout 20m $(TESTFLAGS) ./...

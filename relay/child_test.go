@@ -113,7 +113,7 @@ type child struct {
 // startChild runs a relay in a process of its own.
 func (s *setup) startChild(change ...func(*relay.Config)) *child {
 	s.t.Helper()
-	settings := childSettings{Database: s.db.URL, NATS: strings.Replace(s.nats.URL(), "nats://", "nats://"+s.user, 1), Config: quick()}
+	settings := childSettings{Database: s.relayURL(), NATS: strings.Replace(s.nats.URL(), "nats://", "nats://"+s.user, 1), Config: quick()}
 	for _, f := range change {
 		f(&settings.Config)
 	}

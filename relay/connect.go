@@ -41,7 +41,27 @@ func PoolConfig(url string, workers int) (*pgxpool.Config, error) {
 	// The default would notice the death of a host after minutes.
 	alive := net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
 	cfg.ConnConfig.DialFunc = (&net.Dialer{Timeout: cfg.ConnConfig.ConnectTimeout, KeepAliveConfig: alive}).DialContext
+	cfg.BeforeClose = cutBroken
 	return cfg, nil
+}
+
+// goodbye is how long a broken connection may take to be closed in order.
+const goodbye = time.Second
+
+// cutBroken closes a connection that broke, when its other end does not. pgx would wait for that end
+// for 15 s, while the connection holds its place in the pool and nobody can close the pool.
+// A pooler whose server is down does not read what its clients say, so all would wait.
+func cutBroken(conn *pgx.Conn) {
+	if !conn.IsClosed() {
+		return // it is closed now, without waiting
+	}
+	patience := time.NewTimer(goodbye)
+	defer patience.Stop()
+	select {
+	case <-conn.PgConn().CleanupDone():
+	case <-patience.C:
+		_ = conn.PgConn().Conn().Close() // what it says matters to nobody
+	}
 }
 
 // NATSOptions are the options that a relay's connection needs: it never buffers while it is
@@ -116,11 +136,13 @@ func databaseHint(err error) string {
 	case "42P01", "42703", "42883", "3F000":
 		return "the schema is not installed as this build expects it"
 	case "25006":
-		return "connect to the primary, for example with target_session_attrs=read-write"
+		return "connect to the primary, for example with target_session_attrs=read-write; a pooler may keep sessions from before: RECONNECT on its console renews them"
 	case "57P01", "57P02", "57P03":
 		return "the server is restarting, or somebody terminates connections: wait"
 	case "53300":
 		return "raise max_connections or lower pool_max_conns"
+	case "08P01":
+		return "if a pooler answered, its message says why it refuses: a limit of its own, a start-up parameter that it does not know, or what the server told it"
 	case "26000", "42P05":
 		return "a pooler without prepared statements: add default_query_exec_mode=exec to the database URL"
 	default:

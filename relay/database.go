@@ -77,9 +77,11 @@ func collect(rows pgx.Rows, each func(pgx.Rows) error) error {
 // checked drops every connection when the server says that it is not the primary any more,
 // since they would stay with the old one for ever, and when it did not answer in time:
 // the others may be as dead as the one that was asked, and each would take as long.
+// Behind a pooler a new connection gets the same session again.
 func (d *database) checked(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "25006" {
+		d.makeWritable()
 		d.pool.Reset()
 		return fmt.Errorf("the server is read-only, so it is not the primary: %w", err)
 	}
@@ -87,6 +89,15 @@ func (d *database) checked(err error) error {
 		d.pool.Reset()
 	}
 	return err
+}
+
+// makeWritable undoes what another client of a pooler left in the session that failed, which is the one
+// that a pooler gives out next. It is only an attempt: the statement that failed is tried again,
+// and says so when it fails again.
+func (d *database) makeWritable() {
+	ctx, done := context.WithTimeout(context.Background(), time.Second)
+	defer done()
+	_, _ = d.pool.Exec(ctx, d.sql.writable)
 }
 
 // scouted is the answer to a look at idle lanes.

@@ -18,7 +18,7 @@ import (
 func TestDeadDatabaseConnectionsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
-	wire := newLink(t, s.db.URL)
+	wire := newLink(t, s.relayURL())
 	const lease = 12 * time.Second
 	p := s.startOn(wire.url, s.nats.URL(), func(c *relayConfig) { c.Lease = lease })
 	s.stage("", 50)
@@ -26,8 +26,8 @@ func TestDeadDatabaseConnectionsAreGivenUp(t *testing.T) {
 	wire.lose()
 	start := time.Now()
 	s.stage("", 50)
-	// A lease until a statement is given up, and the 15 s that pgx takes to close a
-	// connection, when all places of the pool were busy.
+	// A lease until a statement is given up, and until its connection is closed, when all
+	// places of the pool were busy.
 	s.eventually("100 events settled", lease+20*time.Second, func() bool { return s.settled() == 100 })
 	t.Logf("drained after %s", time.Since(start))
 	if strings.Contains(p.logs.String(), "lanes lost") {
@@ -41,7 +41,7 @@ func TestDeadDatabaseConnectionsAreGivenUp(t *testing.T) {
 func TestDatabaseThatStallsLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
-	wire := newLink(t, s.db.URL)
+	wire := newLink(t, s.relayURL())
 	short := func(c *relayConfig) { c.Lease = time.Second; c.BatchSize = 10 }
 	s.startOn(wire.url, s.nats.URL(), short)
 	other := s.start(short)
@@ -67,7 +67,7 @@ func TestDeadBrokerConnectionIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
-	s.startOn(s.db.URL, wire.url)
+	s.startOn(s.relayURL(), wire.url)
 	s.stage("k", 5)
 	s.eventually("5 events settled", 10*time.Second, func() bool { return s.settled() == 5 })
 	wire.lose()

@@ -39,7 +39,7 @@ func TestSlowBrokerDoesNotCostTheLease(t *testing.T) {
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
 	published := s.countPublications()
-	p := s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.Lease = time.Second; c.AckTimeout = time.Minute; c.Workers = 16 })
+	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Lease = time.Second; c.AckTimeout = time.Minute; c.Workers = 16 })
 	s.start(func(c *relayConfig) { c.Lease = time.Second }) // would take what is lost
 	s.awaitLanes(10*time.Second, 8, 8)
 	s.stage("", 50)

@@ -173,7 +173,7 @@ func TestStolenLaneIsForgotten(t *testing.T) {
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
 	published := s.countPublications()
-	p := s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.Lease = time.Minute; c.AckTimeout = time.Minute })
+	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Lease = time.Minute; c.AckTimeout = time.Minute })
 	s.stage("k", 1)
 	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
 	lane := query[int16](s, "SELECT lane FROM outbox.event_outbox")

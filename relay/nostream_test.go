@@ -231,7 +231,7 @@ func TestSecondGroupDrainsTheSameLogToAnotherBroker(t *testing.T) {
 	second := func(c *relayConfig) { c.Group = "mirror" }
 	s.stage("k", 20)
 	s.start()
-	other.startOn(s.db.URL, other.nats.URL(), second)
+	other.startOn(s.relayURL(), other.nats.URL(), second)
 	s.stage("", 200)
 	for _, g := range []*setup{s, other} {
 		g.eventually("220 events in each stream", 20*time.Second, func() bool { return g.count() == 220 })

@@ -110,7 +110,7 @@ func TestLostAcknowledgementsAreAskedForAgain(t *testing.T) {
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
 	published := s.countPublications()
-	s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.Workers = 16 })
+	s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Workers = 16 })
 	for round := range 3 {
 		wire.holdReplies()
 		s.stage("k", 5)
@@ -132,7 +132,7 @@ func TestSilentBrokerMakesOutcomesUnknown(t *testing.T) {
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
 	attempts := s.countPublications()
-	p := s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.AckTimeout = 300 * time.Millisecond; c.UnreadyAfter = 500 * time.Millisecond })
+	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.AckTimeout = 300 * time.Millisecond; c.UnreadyAfter = 500 * time.Millisecond })
 	s.stage("k", 3)
 	s.eventually("the first events settled", 10*time.Second, func() bool { return s.settled() == 3 })
 	wire.hold()

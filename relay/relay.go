@@ -135,8 +135,8 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // openControl makes the pool of the steward: the same database, one connection at a time. It
-// may have more, because a dead one occupies its place for the 15 s that pgx gives it to
-// be closed, which is longer than a lease.
+// may have more, because a dead one occupies its place until it is closed, which may take
+// longer than a lease.
 func (r *Relay) openControl(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg := r.db.pool.Config()
 	cfg.MaxConns = 4
@@ -172,14 +172,17 @@ func (r *Relay) start(ctx context.Context) error {
 }
 
 func (r *Relay) check(ctx context.Context) error {
+	// A pooler lets everybody in, and answers nothing while its server is down.
+	ctx, done := r.soon(ctx)
+	defer done()
 	if err := verify(ctx, r.db.pool, r.cfg.Schema); err != nil {
 		return err
 	}
 	if _, err := r.db.pool.Exec(ctx, r.db.sql.join, r.cfg.Group); err != nil {
-		return fmt.Errorf("join group %s: %w", r.cfg.Group, err)
+		return fmt.Errorf("join group %s: %w", r.cfg.Group, r.db.checked(err))
 	}
 	if _, err := r.db.pool.Exec(ctx, r.db.sql.forget); err != nil {
-		return fmt.Errorf("forget dead pods: %w", err)
+		return fmt.Errorf("forget dead pods: %w", r.db.checked(err))
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func TestBatchReadBeforeACrashIsNotSettledAfterIt(t *testing.T) {
 	t.Parallel()
 	s, pg := newSetupIn(t, map[string]string{"wal_writer_delay": "10s"})
 	wire := newLink(t, s.nats.URL())
-	s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.Lease = time.Minute; c.AckTimeout = time.Minute })
+	s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Lease = time.Minute; c.AckTimeout = time.Minute })
 	s.stage("k", 1)
 	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
 	staged := 1
@@ -257,7 +257,7 @@ func TestRelayThatStartsFirstWaitsForItsServers(t *testing.T) {
 	s.stopDatabase(pg, "fast")
 	s.nats.Stop()
 	p := s.start()
-	s.eventually("it waits for the database", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
+	s.eventually("it waits for the database", 40*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
 	if p.Ready() == nil {
 		t.Error("ready without a database")
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -34,6 +37,7 @@ type setup struct {
 	db   *outboxtest.Database
 	nats *harness.NATS
 	js   jetstream.JetStream
+	route
 	// user is what a child puts before the address of the broker, "" or "name:password@".
 	user string
 }
@@ -61,7 +65,7 @@ type pod struct {
 // start runs a relay with quick settings; change alters them.
 func (s *setup) start(change ...func(*relay.Config)) *pod {
 	s.t.Helper()
-	return s.startOn(s.db.URL, s.nats.URL(), change...)
+	return s.startOn(s.relayURL(), s.nats.URL(), change...)
 }
 
 func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Config)) *pod {
@@ -87,6 +91,8 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 		}
 		return nil
 	}
+	wires := &wires{dial: poolConfig.ConnConfig.DialFunc}
+	poolConfig.ConnConfig.DialFunc = wires.connect
 	pool, err := pgxpool.NewWithConfig(s.t.Context(), poolConfig)
 	if err != nil {
 		s.t.Fatalf("pool: %v", err)
@@ -105,6 +111,7 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 	p.cut = func() {
 		dead.Store(true)
 		nc.Close()
+		wires.cut()
 		if _, err := s.db.Pool.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", name); err != nil {
 			s.t.Errorf("terminate backends of %s: %v", name, err)
 		}
@@ -117,11 +124,52 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 	return p
 }
 
+// relayURL is the database for a relay, with values added to its query.
+func (s *setup) relayURL(values ...string) string {
+	s.t.Helper()
+	u, err := url.Parse(s.routed())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	query := u.Query()
+	for i := 0; i < len(values); i += 2 {
+		query.Set(values[i], values[i+1])
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
 // quick is a configuration that does not keep a test waiting.
 func quick() relay.Config {
 	return relay.Config{
 		Stream: streamName, Lease: 2 * time.Second, PollMax: 10 * time.Millisecond, AckTimeout: 2 * time.Second,
 		RetryMin: 10 * time.Millisecond, RetryMax: 200 * time.Millisecond, StopTimeout: 5 * time.Second, Workers: 4,
+	}
+}
+
+// wires are the connections of a pod to its database, which the end of a process closes.
+type wires struct {
+	dial pgconn.DialFunc
+
+	mu   sync.Mutex
+	open []net.Conn // also those that are closed by now
+}
+
+func (w *wires) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := w.dial(ctx, network, address)
+	if err == nil {
+		w.mu.Lock()
+		w.open = append(w.open, conn)
+		w.mu.Unlock()
+	}
+	return conn, err
+}
+
+func (w *wires) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, conn := range w.open {
+		_ = conn.Close() // it may be closed
 	}
 }
 

@@ -22,7 +22,7 @@ type statements struct {
 	scout, read, backlog, page, settle    string
 	claim, renew, free, handBack, abandon string
 	blocked                               string
-	join, leave, forget                   string
+	join, leave, forget, writable         string
 	statusLanes, statusHeld, statusRelays string
 }
 
@@ -39,7 +39,7 @@ func newStatements(schema string) statements {
 		scout: sql("scout"), read: sql("read"), backlog: sql("backlog"), page: sql("page"), settle: sql("settle"),
 		claim: sql("claim"), renew: sql("renew"), free: sql("free"), handBack: sql("hand_back"), abandon: sql("abandon"),
 		blocked: sql("blocked"),
-		join:    sql("join"), leave: sql("leave"), forget: sql("forget"),
+		join:    sql("join"), leave: sql("leave"), forget: sql("forget"), writable: sql("writable"),
 		statusLanes: sql("status_lanes"), statusHeld: sql("status_held"), statusRelays: sql("status_relays"),
 	}
 }

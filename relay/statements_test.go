@@ -56,7 +56,7 @@ func TestStatementsPrepare(t *testing.T) {
 // TestOtherQueryModesDrain: poolers in transaction mode want statements without names.
 func TestOtherQueryModesDrain(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"exec", "cache_describe", "describe_exec"} {
+	for _, mode := range otherQueryModes {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := newSetup(t)
@@ -64,7 +64,7 @@ func TestOtherQueryModesDrain(t *testing.T) {
 				s.stage("", 500)
 			}
 			s.stage("k", 20)
-			p := s.startOn(s.db.URL+"&default_query_exec_mode="+mode, s.nats.URL(), func(c *relayConfig) { c.BatchSize = 50 })
+			p := s.startOn(s.relayURL("default_query_exec_mode", mode), s.nats.URL(), func(c *relayConfig) { c.BatchSize = 50 })
 			s.wantLogInStream(20 * time.Second)
 			claimed := query[time.Time](s, "SELECT min(lease_until) FROM outbox.outbox_lane")
 			s.eventually("all leases are renewed", 10*time.Second, func() bool {

@@ -93,7 +93,7 @@ func TestStopWhileTheBrokerIsSilentIsCut(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
-	p := s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.StopTimeout = time.Second; c.AckTimeout = time.Minute })
+	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.StopTimeout = time.Second; c.AckTimeout = time.Minute })
 	s.stage("k", 1)
 	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
 	wire.holdReplies()
@@ -116,7 +116,7 @@ func TestStopWhileTheDatabaseIsDown(t *testing.T) {
 	s.stage("k", 1)
 	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
 	s.stopDatabase(pg, "immediate")
-	s.eventually("it waits for the database", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
+	s.eventually("it waits for the database", 40*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
 	if took := stopTakes(t, p); took > 5*time.Second {
 		t.Errorf("stop took %s", took)
 	}
@@ -132,7 +132,7 @@ func TestStopBeforeTheDatabaseIsThere(t *testing.T) {
 	s, pg := newSetupIn(t, nil)
 	s.stopDatabase(pg, "fast")
 	p := s.start()
-	s.eventually("it waits for the database", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
+	s.eventually("it waits for the database", 40*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
 	if took := stopTakes(t, p); took > 3*time.Second {
 		t.Errorf("stop took %s", took)
 	}
@@ -145,7 +145,7 @@ func TestStopThatTakesLongerThanALeaseKeepsItsLanes(t *testing.T) {
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
 	published := s.countPublications()
-	p := s.startOn(s.db.URL, wire.url, func(c *relayConfig) { c.Lease = time.Second; c.StopTimeout = time.Minute; c.AckTimeout = time.Minute })
+	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Lease = time.Second; c.StopTimeout = time.Minute; c.AckTimeout = time.Minute })
 	s.stage("k", 1)
 	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
 	wire.holdReplies()

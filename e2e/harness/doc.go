@@ -1,6 +1,6 @@
 // Package harness runs the real servers that Holdfast is tested, demonstrated
-// and measured with: a private Postgres cluster and a NATS server with
-// JetStream inside the process.
+// and measured with: a private Postgres cluster, a NATS server with
+// JetStream inside the process, and pgbouncer in front of a cluster.
 //
 // # What it promises
 //
@@ -10,8 +10,8 @@
 //   - Postgres runs as an unprivileged user even when the process is root.
 //   - Data lives in a new directory, removed by Close. What a process that was
 //     killed left behind is removed by a later one.
-//   - On Linux, Postgres ends when the process that started it ends, however
-//     that happened. On other systems Close must be called.
+//   - On Linux, Postgres and pgbouncer end when the process that started them
+//     ends, however that happened. On other systems Close must be called.
 //   - A server that can't start says why: the error carries the end of its log,
 //     or a Hint when a person must do something.
 //
@@ -21,7 +21,8 @@
 // public address, and never falls back to something else when a server is
 // missing. The one thing it changes on a machine is to install the Debian
 // package postgresql, when it runs as root on Debian and finds no Postgres at
-// all; it says so, and no cluster is created by that package.
+// all; it says so, and no cluster is created by that package. A pgbouncer
+// must be there: tests that need one have the build tag pooler.
 //
 // # States of a server
 //

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/relay/retry"
@@ -35,12 +34,7 @@ func TestOperatorNeedsNoRightOnTheTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.User = url.User(login)
-	pool, err := pgxpool.New(t.Context(), u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	person, err := retry.New(pool, retry.Config{})
+	person, err := retry.New(openPool(t, relayURL(t, u.String())), retry.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay/retry"
@@ -32,11 +33,30 @@ func newBench(t *testing.T, change ...func(*retry.Config)) *bench {
 	for _, c := range change {
 		c(&cfg)
 	}
-	s, err := retry.New(db.Pool, cfg)
+	s, err := retry.New(relayPool(t, db), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &bench{Store: s, t: t, db: db}
+}
+
+// relayPool is how a store gets to its database.
+func relayPool(t *testing.T, db *outboxtest.Database) *pgxpool.Pool {
+	t.Helper()
+	if url := relayURL(t, db.URL); url != db.URL {
+		return openPool(t, url)
+	}
+	return db.Pool
+}
+
+func openPool(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
 }
 
 // waiting puts an event of a key into the log and into the waiting set, as a settle does, and

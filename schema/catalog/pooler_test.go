@@ -3,21 +3,13 @@
 package catalog_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 	"github.com/holdfast-dev/holdfast/schema/catalog"
 )
@@ -76,50 +68,18 @@ func TestThroughPooler(t *testing.T) {
 // startPooler starts pgbouncer in front of a server and returns its URL.
 func startPooler(t *testing.T, server string) string {
 	t.Helper()
-	u, err := url.Parse(server)
+	pooler, err := harness.StartPooler(t.Context(), server, harness.PoolerOptions{Settings: map[string]string{"default_pool_size": "3"}})
 	if err != nil {
 		t.Fatal(err)
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "pgbouncer.ini")
-	settings := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%s user=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 3\nserver_reset_query =\n",
-		u.Port(), u.User.Username(), port)
-	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{file}
-	if os.Geteuid() == 0 { // it refuses to run as root
-		args = append(args, "-u", "nobody")
-	}
-	cmd := exec.Command("pgbouncer", args...)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("start pgbouncer: %v", err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()
+		if err := pooler.Close(); err != nil {
+			t.Error(err)
+		}
 	})
-	u.Host = fmt.Sprintf("127.0.0.1:%d", port)
-	deadline, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for {
-		conn, err := net.Dial("tcp", u.Host)
-		if err == nil {
-			_ = conn.Close() // it was only to see that somebody listens
-			return u.String()
-		}
-		select {
-		case <-deadline.Done():
-			t.Fatal(errors.Join(errors.New("pgbouncer does not listen"), err))
-		case <-time.After(20 * time.Millisecond):
-		}
+	through, err := pooler.URL(server)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return through
 }

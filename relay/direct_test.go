@@ -1,0 +1,17 @@
+//go:build !pooler
+
+package relay_test
+
+// route is how the relays of a test get to their database: straight.
+type route struct{}
+
+func (s *setup) routed() string { return s.db.URL }
+
+// pooled says that what the server answers to a login may come to a relay with another SQLSTATE.
+func (s *setup) pooled() bool { return false }
+
+// otherQueryModes are those that work beside the default one.
+var otherQueryModes = []string{"exec", "cache_describe", "describe_exec"}
+
+// renewSessions gives the relays new sessions, where somebody else keeps the old ones.
+func (s *setup) renewSessions() {}
