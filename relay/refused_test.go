@@ -27,21 +27,32 @@ func (s *setup) limitMessages(bytes int32) {
 // stageLarge commits one event of a key whose payload has the given size, and returns its id.
 func (s *setup) stageLarge(key string, size int) string {
 	s.t.Helper()
+	return s.stageTogether(large(key, size))[0]
+}
+
+// stageTogether commits events in one transaction and returns their ids.
+func (s *setup) stageTogether(list ...event.Event) []string {
+	s.t.Helper()
+	var ids []string
+	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
+		ids, err = outbox.PublishTx(s.t.Context(), tx, list...)
+		return err
+	})
+	if err != nil {
+		s.t.Fatalf("stage: %v", err)
+	}
+	return ids
+}
+
+// large makes an event of a key whose payload has the given size.
+func large(key string, size int) event.Event {
 	e := event.New()
 	e.SetSource("/test")
 	e.SetType("test.happened")
 	e.SetExtension("partitionkey", key)
 	e.DataEncoded = bytes.Repeat([]byte("x"), size)
 	e.SetDataContentType("text/plain")
-	var ids []string
-	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
-		ids, err = outbox.PublishTx(s.t.Context(), tx, e)
-		return err
-	})
-	if err != nil {
-		s.t.Fatalf("stage: %v", err)
-	}
-	return ids[0]
+	return e
 }
 
 // ofKey returns the ids of a key, in the order of the stream.

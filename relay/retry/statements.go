@@ -18,6 +18,17 @@ const (
 	deadView = "{{schema}}.outbox_dead_letter_info"
 )
 
+// sound is what {{sound}} stands for: whether a waiting row is one that this package writes. The
+// schema's constraints say the same; a claim does not rely on them. It is never null.
+func sound() string {
+	return `(r.row_version < 9223372036854775807 AND num_nulls(r.lease_owner, r.lease_token, r.lease_until) IN (0, 3)
+          AND CASE r.work_kind
+              WHEN 'parked' THEN r.attempts = 0 AND num_nonnulls(r.reason_code, r.reason_detail_sha256) = 0
+              WHEN 'retry_scheduled' THEN r.attempts > 0 AND coalesce(octet_length(r.reason_detail_sha256), 0) = 32
+                   AND coalesce(r.reason_code, '') IN ('` + strings.Join(codes, "', '") + `')
+              ELSE false END)`
+}
+
 // statements returns the SQL of this package by file name, with the database schema filled in.
 // What reads dead letters is there twice: with ".info" behind its name it reads the view.
 func statements(schema string) map[string]string {
@@ -31,7 +42,7 @@ func statements(schema string) map[string]string {
 		if err != nil {
 			panic("retry: " + e.Name() + " is not embedded")
 		}
-		name, text := strings.TrimSuffix(e.Name(), ".sql"), string(raw)
+		name, text := strings.TrimSuffix(e.Name(), ".sql"), strings.ReplaceAll(string(raw), "{{sound}}", sound())
 		if strings.Contains(text, "{{dead}}") {
 			all[name+".info"] = strings.ReplaceAll(strings.ReplaceAll(text, "{{dead}}", deadView), "{{schema}}", schema)
 		}
