@@ -174,3 +174,25 @@ func TestHotKeyCatchesUpAfterARefusal(t *testing.T) {
 		t.Errorf("order of the key:\n got %v\nwant %v", got, want)
 	}
 }
+
+// TestRetryThatCannotBeRecordedStopsNoOther: the outcome of one waiting event is out of bounds, and those
+// behind it in the same claim are recorded all the same.
+func TestRetryThatCannotBeRecordedStopsNoOther(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.limitMessages(4096)
+	p := s.start(func(c *relayConfig) {
+		c.Retry = retry.Policy{MaxRetries: 1000, Initial: time.Hour, Max: time.Hour}
+	})
+	first, second := s.stageLarge("a", 10_000), s.stageLarge("b", 10_000)
+	s.eventually("both wait", 30*time.Second, func() bool { return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 2 })
+	s.exec(`UPDATE outbox.outbox_retry SET attempts = CASE event_id WHEN $1 THEN 2147483647 ELSE 1 END,
+		next_visible_at = now() - CASE event_id WHEN $1 THEN interval '2 min' ELSE interval '1 min' END`, first)
+	s.eventually("the second attempt of the other is counted", 30*time.Second, func() bool {
+		return query[int32](s, "SELECT attempts FROM outbox.outbox_retry WHERE event_id = $1", second) == 2
+	})
+	if n := query[int32](s, "SELECT attempts FROM outbox.outbox_retry WHERE event_id = $1", first); n != 2147483647 {
+		t.Errorf("attempts of the first are %d", n)
+	}
+	s.eventually("the log names the event", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), first) })
+}

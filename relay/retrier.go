@@ -17,7 +17,7 @@ const (
 // retry tries refused events again, and what waits behind them, one of a key at a time. Every
 // pod does it, for all lanes of the group: the rows are shared by SKIP LOCKED.
 func (r *Relay) retry(soft context.Context) error {
-	pause := r.cfg.Retry.Initial
+	pause := min(r.cfg.Retry.Initial, retryPauseUp)
 	promoted := time.Now()
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
