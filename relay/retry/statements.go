@@ -3,6 +3,8 @@ package retry
 import (
 	"embed"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/sqltext"
 )
 
 //go:embed sql/*.sql
@@ -32,21 +34,14 @@ func sound() string {
 // statements returns the SQL of this package by file name, with the database schema filled in.
 // What reads dead letters is there twice: with ".info" behind its name it reads the view.
 func statements(schema string) map[string]string {
-	entries, err := sqlFiles.ReadDir("sql")
-	if err != nil {
-		panic("retry: sql is not embedded") // a build without its files
-	}
-	all := make(map[string]string, len(entries))
-	for _, e := range entries {
-		raw, err := sqlFiles.ReadFile("sql/" + e.Name())
-		if err != nil {
-			panic("retry: " + e.Name() + " is not embedded")
-		}
-		name, text := strings.TrimSuffix(e.Name(), ".sql"), strings.ReplaceAll(string(raw), "{{sound}}", sound())
+	texts := sqltext.Read(sqlFiles)
+	for name, text := range texts {
 		if strings.Contains(text, "{{dead}}") {
-			all[name+".info"] = strings.ReplaceAll(strings.ReplaceAll(text, "{{dead}}", deadView), "{{schema}}", schema)
+			texts[name+".info"] = strings.ReplaceAll(text, "{{dead}}", deadView)
 		}
-		all[name] = strings.ReplaceAll(strings.ReplaceAll(text, "{{dead}}", deadTable), "{{schema}}", schema)
 	}
-	return all
+	sqltext.Fill(texts, "{{dead}}", deadTable)
+	sqltext.Fill(texts, "{{sound}}", sound())
+	sqltext.Fill(texts, "{{schema}}", schema)
+	return texts
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/probe"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/telemetry"
@@ -167,7 +167,7 @@ func (d *daemon) ready() *probe.Reason {
 	if err == nil {
 		return nil
 	}
-	reason := &probe.Reason{Code: "relay", Message: err.Error(), Hint: hintOf(err)}
+	reason := &probe.Reason{Code: "relay", Message: err.Error(), Hint: exit.HintOf(err)}
 	var typed *relay.NotReadyError
 	if errors.As(err, &typed) {
 		reason.Code, reason.Hint, reason.Since = typed.What, typed.Hint, typed.Since.UTC()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/relay/check"
 )
 

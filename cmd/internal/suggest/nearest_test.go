@@ -3,7 +3,7 @@ package suggest_test
 import (
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/suggest"
+	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 )
 
 func TestNearest(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 )
 
 func TestOf(t *testing.T) {

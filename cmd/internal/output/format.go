@@ -15,7 +15,10 @@ const (
 	Text  Format = "text"  // for people
 	JSON  Format = "json"  // one document
 	JSONL Format = "jsonl" // a stream of documents, one a line
-	Name  Format = "name"  // the id alone
+	Name  Format = "name"  // ids, paths or names alone
+
+	SARIF  Format = "sarif"  // version 2.1.0, for code scanning
+	GitHub Format = "github" // annotations of a GitHub workflow
 )
 
 // Flag is the value of -o: one of the formats that a command has. The first is the default.

@@ -5,7 +5,7 @@
 //
 //	0    yes, or done
 //	1    the answer is no: drift, nobody drains, refused
-//	2    usage or configuration
+//	2    usage, configuration, or a folder that can't be read
 //	3    not found
 //	4    not authenticated or not allowed
 //	5    unavailable, try again

@@ -12,8 +12,8 @@ import (
 //
 //	{"error":{"code":"unavailable","message":"...","hint":"..."}}
 //
-// For several faults there is also "problems", a list of messages with hints. Nothing is
-// written for nil and for an [Answer].
+// For several faults there is also "problems", a list of places, messages and
+// hints. Nothing is written for nil and for an [Answer].
 func Report(w io.Writer, err error, asJSON bool) {
 	var silent answered
 	if err == nil || errors.As(err, &silent) {
@@ -52,7 +52,7 @@ func reportText(w io.Writer, e *Error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "error: %s\n", oneLine(e.Error()))
 	for _, p := range e.Problems {
-		fmt.Fprintf(&out, "  - %s\n", p.Message)
+		fmt.Fprintf(&out, "  - %s\n", p)
 		if p.Hint != "" {
 			fmt.Fprintf(&out, "    hint: %s\n", p.Hint)
 		}

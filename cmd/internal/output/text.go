@@ -7,11 +7,11 @@ import (
 )
 
 // Count returns a number with its noun: "1 event", "1,204 events".
-func Count(n int64, noun string) string {
+func Count[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return Number(n) + " " + noun + "s"
+	return Number(int64(n)) + " " + noun + "s"
 }
 
 // Number returns a number with commas.

@@ -8,6 +8,8 @@ import (
 // Error is an error with the status that the process ends with.
 type Error struct {
 	Code Code
+	// Kind is the word in a JSON error. Defaults to that of Code.
+	Kind string
 	Err  error
 	Hint string // what a person can do; "" when there is nothing to add
 	// Problems are the single faults when Err sums up several.
@@ -66,7 +68,7 @@ func Answer(code Code) error {
 }
 
 // Of returns the status of an error: that of the [Error] in it, or of an [Answer];
-// Usage for any other error, which for this program is a file that it can't work with.
+// No for any other error, OK for nil.
 func Of(err error) Code {
 	var e *Error
 	var a answered
@@ -78,8 +80,18 @@ func Of(err error) Code {
 	case errors.As(err, &e):
 		return e.Code
 	default:
-		return Usage
+		return No
 	}
+}
+
+// Otherwise gives an error that has no status yet one. It returns others, and nil, as they are.
+func Otherwise(code Code, err error) error {
+	var e *Error
+	var a answered
+	if err == nil || errors.As(err, &e) || errors.As(err, &a) {
+		return err
+	}
+	return &Error{Code: code, Err: err}
 }
 
 // HintOf returns what a person can do about an error: the hint of the first error in its
