@@ -180,3 +180,19 @@ func TestParkedRowWhoseHeadLeftUnseenIsPromoted(t *testing.T) {
 		t.Errorf("claimed %d, want %d", c.ID, parked)
 	}
 }
+
+// TestAnotherClusterGivesNothing: a copy that was put in place of the database has rows that another
+// relay may have published already.
+func TestAnotherClusterGivesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.waiting("", "retry_scheduled")
+	b.exec("UPDATE outbox.holdfast_schema SET system_identifier = -system_identifier")
+	if got := b.claim(10); len(got) != 0 {
+		t.Errorf("claimed %+v", got)
+	}
+	b.exec("UPDATE outbox.holdfast_schema SET system_identifier = -system_identifier")
+	if c := b.claimOne(); c.ID != id {
+		t.Errorf("claimed %+v, want %d", c, id)
+	}
+}

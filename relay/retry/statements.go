@@ -31,6 +31,10 @@ func sound() string {
               ELSE false END)`
 }
 
+// home is what {{home}} stands for: whether the cluster that answers is the one that the rows are of.
+const home = `(SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c)
+         = ALL (SELECT s.system_identifier FROM {{schema}}.holdfast_schema s WHERE s.component = 'relay')`
+
 // statements returns the SQL of this package by file name, with the database schema filled in.
 // What reads dead letters is there twice: with ".info" behind its name it reads the view.
 func statements(schema string) map[string]string {
@@ -42,6 +46,7 @@ func statements(schema string) map[string]string {
 	}
 	sqltext.Fill(texts, "{{dead}}", deadTable)
 	sqltext.Fill(texts, "{{sound}}", sound())
+	sqltext.Fill(texts, "{{home}}", home)
 	sqltext.Fill(texts, "{{schema}}", schema)
 	return texts
 }

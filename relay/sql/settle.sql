@@ -49,6 +49,6 @@ WITH own AS (
 )
 -- A trigger that swallows or rewrites what is to wait would lose an event behind the moved
 -- cursor: the cast fails, and the statement with it (22P02).
-SELECT CASE WHEN own.done OR kept.rows = coalesce(cardinality($15), 0) THEN 1
-            ELSE concat('outbox_retry kept ', kept.rows, ' of ', cardinality($15), ' events that are to wait')::integer END
-  FROM own, kept
+SELECT coalesce((SELECT CASE WHEN own.done OR kept.rows = coalesce(cardinality($15), 0) THEN 1
+                             ELSE concat('outbox_retry kept ', kept.rows, ' of ', cardinality($15), ' events that are to wait')::integer END
+                   FROM own, kept), 0)

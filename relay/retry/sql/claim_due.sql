@@ -1,6 +1,7 @@
 -- Claims due rows, heads of their keys only. SKIP LOCKED lets workers share the rows one by one.
 -- What is not sound (an overlap with a dead letter, a code or a digest that is not one, a part
--- of a lease, a version at its end) is left out alone, and the others go on.
+-- of a lease, a version at its end) is left out alone, and the others go on. Another cluster, which
+-- somebody put in place of this one, gives none.
 WITH due AS (
   SELECT r.id
     FROM {{schema}}.outbox_retry r
@@ -16,6 +17,7 @@ WITH due AS (
      AND NOT EXISTS (SELECT FROM {{schema}}.outbox_dead_letter d
                       WHERE d.relay_group = r.relay_group AND d.lane = r.lane AND d.seq = r.seq)
      AND {{sound}}
+     AND {{home}}
    ORDER BY r.next_visible_at, r.id
    LIMIT $4
      FOR UPDATE OF r SKIP LOCKED

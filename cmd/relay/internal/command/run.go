@@ -109,13 +109,14 @@ func (d *daemon) drain(ctx context.Context, version string) error {
 	}
 	defer nc.Close()
 
-	cfg := d.settings.Relay()
-	cfg.Version, cfg.Logger = version, d.log
-	r, err := relay.New(pool, nc, cfg)
+	target, err := checkTarget(d.settings)
 	if err != nil {
 		return err
 	}
-	target, err := checkTarget(d.settings)
+	gate := &startGate{d: d, target: target, nc: nc}
+	cfg := d.settings.Relay()
+	cfg.Version, cfg.Logger, cfg.Admit = version, d.log, gate.admit
+	r, err := relay.New(pool, nc, cfg)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (d *daemon) drain(ctx context.Context, version string) error {
 		d.stopping.Store(true)
 		d.log.Info("stopping", "cause", context.Cause(ctx))
 	})()
-	return d.guarded(ctx, r, &startGate{d: d, target: target, nc: nc})
+	return d.guarded(ctx, r, gate)
 }
 
 // guarded runs the relay unless the gate refuses, now or later.
