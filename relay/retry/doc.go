@@ -37,9 +37,9 @@
 // A kill between publish and Record is the one place where the relay has no look-back: a
 // row has no stream sequence to look back from. What bounds a second copy is the dedup window: a row
 // is claimed again after its lease, which is the lease of a lane and two time-outs of an
-// acknowledgement, and `relay run` refuses a window that is shorter than a lease, a time-out and
-// the pauses together. So a second copy needs an outage of all pods, or of the broker, that begins in
-// these milliseconds and lasts longer than the window; it concerns the events of one claim, at most one
+// acknowledgement, 20 s by default, and a stream that relay stream apply makes remembers ids for two
+// minutes. So a second copy needs an outage of all pods, or of the broker, that begins in
+// these milliseconds and outlasts the window; it concerns the events of one claim, at most one
 // of a key, and has the same id, which consumers know.
 //
 // # What it never does
