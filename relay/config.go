@@ -86,7 +86,7 @@ type Config struct {
 	// Admit is asked before the first publication, and again until it returns nil: while it
 	// returns an error nothing is published and nothing is counted, as when the broker is away. It
 	// must be safe for concurrent use and should answer at once. Defaults to none.
-	Admit func(context.Context) error
+	Admit func(context.Context) error `json:"-"`
 
 	// Logger takes what the relay has to say. Defaults to slog.Default().
 	Logger *slog.Logger
