@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -81,6 +82,11 @@ type Config struct {
 	// UnreadyAfter is how long the broker or the database may be unavailable before
 	// the relay says that it is not ready. Defaults to 15 s.
 	UnreadyAfter time.Duration
+
+	// Admit is asked before the first publication, and again until it returns nil: while it
+	// returns an error nothing is published and nothing is counted, as when the broker is away. It
+	// must be safe for concurrent use and should answer at once. Defaults to none.
+	Admit func(context.Context) error `json:"-"`
 
 	// Logger takes what the relay has to say. Defaults to slog.Default().
 	Logger *slog.Logger

@@ -135,6 +135,8 @@ func databaseHint(err error) string {
 		return "grant the relay's role its rights"
 	case "42P01", "42703", "42883", "3F000":
 		return "the schema is not installed as this build expects it"
+	case "22P02":
+		return "a trigger or a rule changes what the relay writes: `outbox-gen verify` shows what was added to the schema"
 	case "25006":
 		return "connect to the primary, for example with target_session_attrs=read-write; a pooler may keep sessions from before: RECONNECT on its console renews them"
 	case "57P01", "57P02", "57P03":

@@ -140,6 +140,13 @@ func (d *database) free(ctx context.Context, group string) (free bool, err error
 	return free, nil
 }
 
+func (d *database) home(ctx context.Context) (home bool, err error) {
+	if err := d.pool.QueryRow(ctx, d.sql.home).Scan(&home); err != nil {
+		return false, fmt.Errorf("ask which cluster answers: %w", d.checked(err))
+	}
+	return home, nil
+}
+
 // claimed is a lane as a claim found it.
 type claimed struct {
 	lane      int16

@@ -46,6 +46,13 @@
 // are judged against it within their statement, and a lane of another incarnation is
 // forgotten and claimed again with the stored cursor.
 //
+// # Another cluster
+//
+// Transaction ids mean nothing in another cluster. The statements that claim lanes and
+// waiting events give nothing there, so that a relay whose database was replaced under its
+// address ends once it has lost its lanes with the incarnation, and publishes nothing of
+// the copy. A start also refuses ids that the cluster has not given out yet.
+//
 // # Lanes and leases
 //
 // A key lives in one lane. A pod owns lanes through leases: rows claimed with FOR
@@ -90,7 +97,8 @@
 // of an idle lane, stores a stream sequence before which nothing unsettled of the lane
 // can be. Whoever takes the lane over reads the ids that the stream has after it, and
 // does not publish those again, so the stream gets no second copy however long the
-// outage was. The dedup window remains the belt against what the dead owner still had
+// outage was. Only ids that the lanes have not settled are kept, however long the stream
+// is. The dedup window remains the belt against what the dead owner still had
 // on its way.
 //
 // # Crash table

@@ -8,6 +8,7 @@ func StatementTexts(schema string) map[string]string {
 		"session": st.session, "session_settle": st.sessionSettle,
 		"scout": st.scout, "read": st.read, "backlog": st.backlog, "page": st.page, "settle": st.settle,
 		"claim": st.claim, "renew": st.renew, "free": st.free, "hand_back": st.handBack, "abandon": st.abandon,
+		"blocked": st.blocked, "unsettled": st.unsettled, "future": st.future, "home": st.home,
 		"join": st.join, "leave": st.leave, "forget": st.forget,
 		"status_lanes": st.statusLanes, "status_held": st.statusHeld, "status_relays": st.statusRelays,
 	}

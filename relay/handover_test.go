@@ -1,10 +1,14 @@
 package relay_test
 
 import (
+	"fmt"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -146,5 +150,56 @@ func TestLookBackEndsWhereTheStreamEnds(t *testing.T) {
 		s.stage("", 20)
 		s.start()
 		s.eventually("25 events settled", 20*time.Second, func() bool { return s.settled() == 25 })
+	}
+}
+
+// TestLookBackInALongStreamKeepsOnlyWhatItLooksFor: the lanes have no stream sequence yet, so the whole
+// stream is read, and nearly all of it is not theirs.
+func TestLookBackInALongStreamKeepsOnlyWhatItLooksFor(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	const foreign, window = 30_000, 100 * time.Millisecond
+	_, err := s.js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Duplicates: window})
+	if err != nil {
+		t.Fatalf("shorten the dedup window: %v", err)
+	}
+	for n := range foreign {
+		m := &nats.Msg{Subject: "events.foreign", Header: nats.Header{nats.MsgIdHdr: {fmt.Sprintf("foreign-%d", n)}}}
+		if _, err := s.js.PublishMsgAsync(m); err != nil {
+			t.Fatal(err)
+		}
+		if n%1000 == 999 {
+			select {
+			case <-s.js.PublishAsyncComplete():
+			case <-time.After(60 * time.Second):
+				t.Fatal("the stream is not filled")
+			}
+		}
+	}
+	first := s.start(func(c *relayConfig) { c.Workers = 16 })
+	s.awaitLanes(30*time.Second, 16)
+	noSettle := s.begin()
+	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	s.stage("", 200)
+	s.eventually("the events are in the stream", 30*time.Second, func() bool { return s.count() == foreign+200 })
+	first.kill()
+	s.commit(noSettle)
+	s.exec("UPDATE outbox.outbox_lane SET stream_seq = 0")
+	s.eventually("the dedup window is over", 30*time.Second, func() bool { return s.forgets(window) })
+	s.stage("", 100)
+
+	second := s.start()
+	s.eventually("all events settled", 60*time.Second, func() bool { return s.settled() == 300 })
+	if n := s.count(); n != foreign+300 {
+		t.Errorf("the stream has %d messages, want %d: one copy of each event", n, foreign+300)
+	}
+	kept := 0
+	for _, m := range regexp.MustCompile(`looked back.* ids=(\d+)`).FindAllStringSubmatch(second.logs.String(), -1) {
+		n, _ := strconv.Atoi(m[1])
+		kept += n
+	}
+	// Lanes of several claims look back once each, and again after a lost lease.
+	if kept < 200 || kept >= foreign {
+		t.Errorf("the look-backs kept %d ids, want the 200 that were not settled:\n%s", kept, second.logs)
 	}
 }

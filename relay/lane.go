@@ -162,6 +162,9 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 func (r *Relay) attempt(l *lane, b *batch) failure {
 	if l.behind != nil {
 		found, err := l.behind.mark(l.ctx, r, b)
+		if errors.Is(err, errServerChanged) {
+			r.forget(l)
+		}
 		if err != nil {
 			return failure{class: Unavailable, err: err}
 		}

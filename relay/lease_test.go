@@ -318,3 +318,23 @@ func TestSettleRepeatedIsRecordedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestAbandonedLeaseKeepsItsEnd: a lease that is given up ends now, and one that has ended keeps its end,
+// which says when its lane was last owned.
+func TestAbandonedLeaseKeepsItsEnd(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	st := relay.StatementTexts("outbox")
+	s.exec(`UPDATE outbox.outbox_lane SET lease_owner = 'a', lease_token = gen_random_uuid(),
+		lease_until = clock_timestamp() + CASE lane WHEN 0 THEN interval '1 hour' ELSE interval '-1 hour' END WHERE lane IN (0, 1)`)
+	ended := query[time.Time](s, "SELECT lease_until FROM outbox.outbox_lane WHERE lane = 1")
+	tokens := query[[]string](s, "SELECT array_agg(lease_token::text ORDER BY lane) FROM outbox.outbox_lane WHERE lane IN (0, 1)")
+	before := query[time.Time](s, "SELECT clock_timestamp()")
+	s.exec(st["abandon"], "default", []int16{0, 1}, tokens)
+	if at := query[time.Time](s, "SELECT lease_until FROM outbox.outbox_lane WHERE lane = 0"); at.Before(before) || at.After(query[time.Time](s, "SELECT clock_timestamp()")) {
+		t.Errorf("a live lease that was given up at %s ends at %s", before, at)
+	}
+	if at := query[time.Time](s, "SELECT lease_until FROM outbox.outbox_lane WHERE lane = 1"); !at.Equal(ended) {
+		t.Errorf("a lease that ended at %s ends at %s after it was given up", ended, at)
+	}
+}

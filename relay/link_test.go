@@ -11,10 +11,10 @@ import (
 // direction or both, or cut it.
 type link struct {
 	listener net.Listener
-	target   string
 	url      string
 
 	mu       sync.Mutex
+	target   string
 	conns    map[net.Conn]bool // false: it was lost, and carries nothing any more
 	requests gate              // client to server
 	replies  gate              // server to client
@@ -49,7 +49,10 @@ func (l *link) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", l.target)
+		l.mu.Lock()
+		target := l.target
+		l.mu.Unlock()
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			_ = client.Close()
 			continue
@@ -128,6 +131,19 @@ func (l *link) cut() {
 		_ = c.Close()
 	}
 	l.mu.Unlock()
+}
+
+// turn leads new connections to another server and cuts the others.
+func (l *link) turn(t *testing.T, server string) {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatalf("link: %v", err)
+	}
+	l.mu.Lock()
+	l.target = u.Host
+	l.mu.Unlock()
+	l.cut()
 }
 
 func (l *link) shut(g *gate) {

@@ -18,9 +18,13 @@ import (
 // not published again. So a crash between publish and settle leaves one copy, however
 // long ago it was and whatever the dedup window is.
 //
+// Of a stream that is read, only the ids are kept that the lanes have not settled: what was read
+// costs time, however long the stream is, and no memory.
+//
 // It is shared by the lanes of the claim; the first that needs it reads.
 type lookBack struct {
-	from uint64 // the last sequence that need not be read
+	from  uint64 // the last sequence that need not be read
+	lanes []claimed
 
 	mu   sync.Mutex
 	done bool
@@ -33,7 +37,11 @@ func lookBackFor(lanes []claimed) *lookBack {
 	k := &lookBack{}
 	first := true
 	for _, c := range lanes {
-		if c.previous != "" && (first || uint64(c.streamSeq) < k.from) {
+		if c.previous == "" {
+			continue
+		}
+		k.lanes = append(k.lanes, c)
+		if first || uint64(c.streamSeq) < k.from {
 			k.from, first = uint64(c.streamSeq), false
 		}
 	}
@@ -45,10 +53,14 @@ func (k *lookBack) mark(ctx context.Context, r *Relay, b *batch) (found int, err
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.done {
-		if k.ids, err = r.storedSince(ctx, k.from); err != nil {
+		want, err := r.unsettled(ctx, k.lanes)
+		if err == nil {
+			k.ids, err = r.storedSince(ctx, k.from, want)
+		}
+		if err != nil {
 			return 0, fmt.Errorf("look back in stream %s after sequence %d: %w", r.cfg.Stream, k.from, err)
 		}
-		k.done = true
+		k.done, k.lanes = true, nil
 		r.log.Info("looked back: a lane was not handed back", "after", k.from, "ids", len(k.ids))
 	}
 	for i := range b.events {
@@ -61,8 +73,8 @@ func (k *lookBack) mark(ctx context.Context, r *Relay, b *batch) (found int, err
 	return found, nil
 }
 
-// storedSince reads the ids that the stream has after a sequence, up to where it ends now.
-func (r *Relay) storedSince(ctx context.Context, from uint64) (map[string]uint64, error) {
+// storedSince reads the wanted ids that the stream has after a sequence, up to where it ends now.
+func (r *Relay) storedSince(ctx context.Context, from uint64, want *wanted) (map[string]uint64, error) {
 	stream, err := r.js.Stream(ctx, r.cfg.Stream)
 	if err != nil {
 		return nil, err
@@ -74,7 +86,7 @@ func (r *Relay) storedSince(ctx context.Context, from uint64) (map[string]uint64
 		from = 0
 	}
 	ids := map[string]uint64{}
-	if state.Msgs == 0 || from >= state.LastSeq {
+	if state.Msgs == 0 || from >= state.LastSeq || len(want.hashes) == 0 {
 		return ids, nil
 	}
 	consumer, err := r.js.OrderedConsumer(ctx, r.cfg.Stream, jetstream.OrderedConsumerConfig{
@@ -104,7 +116,7 @@ func (r *Relay) storedSince(ctx context.Context, from uint64) (map[string]uint64
 		if err != nil {
 			return nil, err
 		}
-		if id := m.Headers().Get(nats.MsgIdHdr); id != "" {
+		if id := m.Headers().Get(nats.MsgIdHdr); id != "" && want.has(id) {
 			ids[id] = meta.Sequence.Stream
 		}
 		if meta.Sequence.Stream >= state.LastSeq || meta.NumPending == 0 {

@@ -56,6 +56,21 @@ func TestRelayRefusesADatabaseThatIsNotItsOwn(t *testing.T) {
 			sql: "UPDATE outbox.holdfast_schema SET system_identifier = 1",
 			is:  outbox.ErrForeignCluster, hint: "relay rebase",
 		},
+		{
+			name: "a cursor copied from another cluster", database: installed,
+			sql: "UPDATE outbox.outbox_lane SET drained = '900000000000:900000000000:' WHERE lane = 3",
+			is:  outbox.ErrForeignCluster, hint: "relay rebase",
+		},
+		{
+			name: "a target copied from another cluster", database: installed,
+			sql: "UPDATE outbox.outbox_lane SET target = '900000000000:900000000000:', pos = 1 WHERE lane = 3",
+			is:  outbox.ErrForeignCluster, hint: "relay rebase",
+		},
+		{
+			name: "an event copied from another cluster", database: installed,
+			sql: "INSERT INTO outbox.event_outbox (event_id, source, type, tx) VALUES ('copied', '/test', 'test.happened', '900000000000')",
+			is:  outbox.ErrForeignCluster, hint: "relay rebase",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +86,7 @@ func TestRelayRefusesADatabaseThatIsNotItsOwn(t *testing.T) {
 			p := s.start(change...)
 			select {
 			case <-p.ended:
-			case <-time.After(10 * time.Second):
+			case <-time.After(30 * time.Second):
 				t.Fatalf("the relay waits instead:\n%s", p.logs)
 			}
 			if !errors.Is(p.err, c.is) {
@@ -134,7 +149,7 @@ func TestRelayRefusesWhatOnlyAPersonCanMend(t *testing.T) {
 				}
 			}
 			hidden := func() bool { return strings.Contains(p.logs.String(), poolerRefusal) && s.pooled() }
-			s.eventually("the relay ends", 20*time.Second, func() bool { return ended() || hidden() })
+			s.eventually("the relay ends", 30*time.Second, func() bool { return ended() || hidden() })
 			if !ended() { // it can't know what a pooler keeps to itself, and waits
 				if log := p.logs.String(); !strings.Contains(log, "waiting for the database") || !strings.Contains(log, poolerHint) {
 					t.Errorf("the log has no hint:\n%s", log)

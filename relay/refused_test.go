@@ -27,21 +27,32 @@ func (s *setup) limitMessages(bytes int32) {
 // stageLarge commits one event of a key whose payload has the given size, and returns its id.
 func (s *setup) stageLarge(key string, size int) string {
 	s.t.Helper()
+	return s.stageTogether(large(key, size))[0]
+}
+
+// stageTogether commits events in one transaction and returns their ids.
+func (s *setup) stageTogether(list ...event.Event) []string {
+	s.t.Helper()
+	var ids []string
+	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
+		ids, err = outbox.PublishTx(s.t.Context(), tx, list...)
+		return err
+	})
+	if err != nil {
+		s.t.Fatalf("stage: %v", err)
+	}
+	return ids
+}
+
+// large makes an event of a key whose payload has the given size.
+func large(key string, size int) event.Event {
 	e := event.New()
 	e.SetSource("/test")
 	e.SetType("test.happened")
 	e.SetExtension("partitionkey", key)
 	e.DataEncoded = bytes.Repeat([]byte("x"), size)
 	e.SetDataContentType("text/plain")
-	var ids []string
-	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
-		ids, err = outbox.PublishTx(s.t.Context(), tx, e)
-		return err
-	})
-	if err != nil {
-		s.t.Fatalf("stage: %v", err)
-	}
-	return ids[0]
+	return e
 }
 
 // ofKey returns the ids of a key, in the order of the stream.
@@ -162,4 +173,26 @@ func TestHotKeyCatchesUpAfterARefusal(t *testing.T) {
 	if got := ofKey(s.inStream(), "hot"); !slices.Equal(got, want) {
 		t.Errorf("order of the key:\n got %v\nwant %v", got, want)
 	}
+}
+
+// TestRetryThatCannotBeRecordedStopsNoOther: the outcome of one waiting event is out of bounds, and those
+// behind it in the same claim are recorded all the same.
+func TestRetryThatCannotBeRecordedStopsNoOther(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.limitMessages(4096)
+	p := s.start(func(c *relayConfig) {
+		c.Retry = retry.Policy{MaxRetries: 1000, Initial: time.Hour, Max: time.Hour}
+	})
+	first, second := s.stageLarge("a", 10_000), s.stageLarge("b", 10_000)
+	s.eventually("both wait", 30*time.Second, func() bool { return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 2 })
+	s.exec(`UPDATE outbox.outbox_retry SET attempts = CASE event_id WHEN $1 THEN 2147483647 ELSE 1 END,
+		next_visible_at = now() - CASE event_id WHEN $1 THEN interval '2 min' ELSE interval '1 min' END`, first)
+	s.eventually("the second attempt of the other is counted", 30*time.Second, func() bool {
+		return query[int32](s, "SELECT attempts FROM outbox.outbox_retry WHERE event_id = $1", second) == 2
+	})
+	if n := query[int32](s, "SELECT attempts FROM outbox.outbox_retry WHERE event_id = $1", first); n != 2147483647 {
+		t.Errorf("attempts of the first are %d", n)
+	}
+	s.eventually("the log names the event", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), first) })
 }

@@ -79,7 +79,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 		cfg: cfg, log: log, js: pub.js, metrics: m,
 		db:      &database{pool: pool, sql: st},
 		control: &database{sql: st},
-		pub:     pub,
+		pub:     admission(pub, cfg),
 		retries: store,
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),

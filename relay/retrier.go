@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/relay/retry"
@@ -16,7 +17,7 @@ const (
 // retry tries refused events again, and what waits behind them, one of a key at a time. Every
 // pod does it, for all lanes of the group: the rows are shared by SKIP LOCKED.
 func (r *Relay) retry(soft context.Context) error {
-	pause := r.cfg.Retry.Initial
+	pause := min(r.cfg.Retry.Initial, retryPauseUp)
 	promoted := time.Now()
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -86,7 +87,14 @@ func (r *Relay) retryDue(soft context.Context) (int, error) {
 		r.health.brokerFailed(fromRetrier, fail)
 	}
 	for i, c := range known {
-		if err := r.recordRetry(ctx, c, &b.events[i]); err != nil {
+		err := r.recordRetry(ctx, c, &b.events[i])
+		var invalid *retry.InvalidError
+		if errors.Is(err, retry.ErrConflict) || errors.As(err, &invalid) {
+			// It is about this event alone: the others are recorded.
+			r.log.Warn("record what became of an event that waited: it stays as it is", "event_id", c.EventID, "lane", c.Lane, "error", err)
+			continue
+		}
+		if err != nil {
 			return len(claims), err
 		}
 	}

@@ -15,6 +15,11 @@ var sqlFiles embed.FS
 // that is stored shares the fate of that WAL; one in memory must not outlive it.
 const incarnation = "concat_ws('/', extract(epoch FROM pg_postmaster_start_time()), pg_last_wal_replay_lsn())"
 
+// home is the SQL that says whether the cluster that answers is the one in which the stored
+// transaction ids mean something. It is judged by the statements that begin to use them.
+const home = `((SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c)
+          = ALL (SELECT s.system_identifier FROM {{schema}}.holdfast_schema s WHERE s.component IN ('outbox', 'relay')))`
+
 // statements are the SQL of this package with the database schema filled in.
 // They are immutable after newStatements and safe for concurrent use.
 type statements struct {
@@ -23,6 +28,7 @@ type statements struct {
 	claim, renew, free, handBack, abandon string
 	blocked                               string
 	join, leave, forget, writable         string
+	unsettled, future, home               string
 	statusLanes, statusHeld, statusRelays string
 }
 
@@ -32,14 +38,15 @@ func newStatements(schema string) statements {
 		if err != nil {
 			panic("relay: " + name + ".sql is not embedded") // a build without its files
 		}
-		return strings.NewReplacer("{{schema}}", schema, "{{incarnation}}", incarnation).Replace(string(text))
+		return strings.NewReplacer("{{schema}}", schema, "{{incarnation}}", incarnation).Replace(strings.ReplaceAll(string(text), "{{home}}", home))
 	}
 	return statements{
 		session: sql("session"), sessionSettle: sql("session_settle"),
 		scout: sql("scout"), read: sql("read"), backlog: sql("backlog"), page: sql("page"), settle: sql("settle"),
 		claim: sql("claim"), renew: sql("renew"), free: sql("free"), handBack: sql("hand_back"), abandon: sql("abandon"),
-		blocked: sql("blocked"),
-		join:    sql("join"), leave: sql("leave"), forget: sql("forget"), writable: sql("writable"),
+		join: sql("join"), leave: sql("leave"), forget: sql("forget"), writable: sql("writable"),
+		blocked:   sql("blocked"),
+		unsettled: sql("unsettled"), future: sql("future"), home: sql("home"),
 		statusLanes: sql("status_lanes"), statusHeld: sql("status_held"), statusRelays: sql("status_relays"),
 	}
 }

@@ -2,7 +2,10 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/outbox"
 )
 
 // steward keeps the lanes: it renews leases, claims free lanes up to the fair share, hands back
@@ -17,6 +20,8 @@ func (r *Relay) steward(soft, hard context.Context) error {
 		switch err := r.tend(soft, hard, &s); {
 		case err == nil:
 			r.health.databaseOK(fromSteward)
+		case errors.Is(err, outbox.ErrForeignCluster):
+			return withHint(err)
 		case soft.Err() == nil:
 			r.health.databaseFailed(fromSteward, err)
 		}
@@ -192,11 +197,23 @@ func (r *Relay) claim(soft, hard context.Context, limit int) error {
 	}
 	have := len(r.lanes)
 	r.mu.Unlock()
-	if len(claimed) > 0 {
-		r.log.Info("lanes claimed", "claimed", len(claimed), "lanes", have)
-		r.wake()
+	if len(claimed) == 0 {
+		return r.verifyHome(ctx)
 	}
+	r.log.Info("lanes claimed", "claimed", len(claimed), "lanes", have)
+	r.wake()
 	return nil
+}
+
+// verifyHome asks why there was nothing to claim. Others were faster, or another cluster answers
+// where that of the relay was, after a blue/green switch or a fail-over to a copy: then the
+// error says so, and no waiting mends it.
+func (r *Relay) verifyHome(ctx context.Context) error {
+	home, err := r.control.home(ctx)
+	if err != nil || home {
+		return err
+	}
+	return verify(ctx, r.control.pool, r.cfg.Schema)
 }
 
 // takeIdle removes up to n idle lanes from the pod's own, so that the scout cannot start them.

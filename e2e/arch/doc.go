@@ -15,6 +15,8 @@
 //     are also code, and so compile.
 //   - Field cases: every id of docs/field-cases.md once, with a test that exists, a
 //     reason why it is struck, or the issue that is to bring it.
+//   - Requirements: every item of the ranges that are complete once in docs/requirements.md,
+//     with a test or a document that exists, or a reason why it is struck.
 //
 // The rules bind production code. Test files may import any room, and outside
 // modules that some room or the list of test modules names.

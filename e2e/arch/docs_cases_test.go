@@ -47,11 +47,16 @@ func TestDocsRules(t *testing.T) {
 			"docs/decisions/0002-b.md":   []byte("# 0002. B\n"),
 			"docs/decisions/0003-c.md":   record("0003", "C"),
 			"docs/decisions/0005-e.md":   record("0005", "E"),
+			"docs/decisions/0005-f.md":   record("0005", "F"),
+			"docs/decisions/0007-g.md":   record("0006", "G"),
 		}, []string{
 			"docs/decisions/0002-b.md: a record is NNNN-name.md and begins with its title, date and status, as the template does",
 			"docs/decisions/0003-c.md: not in the index with this title and status",
-			"docs/decisions/0005-e.md: the next number is 0004",
 			"docs/decisions/0005-e.md: not in the index with this title and status",
+			"docs/decisions/0005-f.md: the number is that of another record, or not the one in the title",
+			"docs/decisions/0005-f.md: not in the index with this title and status",
+			"docs/decisions/0007-g.md: the number is that of another record, or not the one in the title",
+			"docs/decisions/0007-g.md: not in the index with this title and status",
 		}},
 		{"reasons", checkReasons, map[string][]byte{
 			"docs/decisions/0001-a.md": []byte("`example.com/known/v2`, and `example.com/lint` of the tools\n"),

@@ -1,13 +1,7 @@
 package arch_test
 
 import (
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,8 +35,6 @@ func TestFieldCases(t *testing.T) {
 }
 
 var (
-	fieldRow    = regexp.MustCompile(`(?m)^\| ([A-Z]-\w+) \| (.*) \| (.*) \|$`)
-	fieldTest   = regexp.MustCompile("`([\\w./-]+): (\\w+)`")
 	fieldStruck = regexp.MustCompile(`^struck(?: in part)?: \S`)
 	fieldIssue  = regexp.MustCompile(`\bopen: issue \d+ \([^()]+\)`)
 	fieldOpen   = regexp.MustCompile(`\bopen\b`)
@@ -51,78 +43,30 @@ var (
 // checkFieldCases wants every id once, each with a test that exists, a reason why it is struck,
 // or an issue.
 func checkFieldCases(files map[string][]byte, ids []string) []string {
-	var found []string
-	report := func(id, format string, args ...any) {
-		found = append(found, fmt.Sprintf("%s: %s: ", fieldCases, id)+fmt.Sprintf(format, args...))
-	}
-	times := map[string]int{}
-	tests := map[string][]string{} // of a folder, once it was asked for
-	for _, m := range fieldRow.FindAllStringSubmatch(string(files[fieldCases]), -1) {
-		id, fault, by := m[1], m[2], m[3]
-		times[id]++
-		if strings.TrimSpace(fault) == "" {
-			report(id, "does not say what the fault is")
-		}
-		if !slices.Contains(ids, id) {
-			report(id, "unknown id")
-		}
-		named := fieldTest.FindAllStringSubmatch(by, -1)
-		for _, test := range named {
-			folder, name := test[1], test[2]
-			if _, asked := tests[folder]; !asked {
-				tests[folder] = testsIn(files, folder)
-			}
-			if !slices.Contains(tests[folder], name) {
-				report(id, "%s has no test %s", folder, name)
-			}
-		}
+	page := proofPage{name: fieldCases, known: ids, required: ids, excuse: func(by string, tests int) []string {
+		var found []string
 		issues := fieldIssue.FindAllString(by, -1)
 		if len(issues) != len(fieldOpen.FindAllString(fieldIssue.ReplaceAllString(by, "open"), -1)) {
-			report(id, "what is open names its issue and what is missing: open: issue N (what)")
+			found = append(found, "what is open names its issue and what is missing: open: issue N (what)")
 		}
-		if len(named) == 0 && len(issues) == 0 && !fieldStruck.MatchString(by) {
-			report(id, "no test, not struck, not open")
+		if tests == 0 && len(issues) == 0 && !fieldStruck.MatchString(by) {
+			found = append(found, "no test, not struck, not open")
 		}
-	}
-	for _, id := range ids {
-		if times[id] != 1 {
-			report(id, "stands here %d times, want once", times[id])
-		}
-	}
-	return found
-}
-
-// testsIn lists the tests of a folder, whatever their build tags.
-func testsIn(files map[string][]byte, folder string) []string {
-	var names []string
-	for name, src := range files {
-		if path.Dir(name) != folder || !strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
-		if err != nil {
-			continue // TestTree says so
-		}
-		for _, d := range f.Decls {
-			fn, isFunc := d.(*ast.FuncDecl)
-			if isFunc && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && fn.Name.Name != "TestMain" {
-				names = append(names, fn.Name.Name)
-			}
-		}
-	}
-	return names
+		return found
+	}}
+	return page.check(files)
 }
 
 // TestFieldCasesRules breaks each rule of the page once.
 func TestFieldCasesRules(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{
-		"relay/a_test.go": []byte("//go:build tagged\n\npackage relay_test\n\nfunc TestA(t *testing.T) {}\n\n" +
+		"relay/a_test.go": []byte("//go:build tagged\n\npackage relay_test\n\nfunc TestA(t *testing.T) { t.Run(\"one way\", f) }\n\n" +
 			"func (x y) TestMethod() {}\n\nfunc helper() {}\n\nfunc TestMain(m *testing.M) {}\n"),
 		"relay/a.go":            []byte("package relay\n\nfunc TestNone() {}\n"),
 		"relay/check/b_test.go": []byte("package check\n\nfunc TestB(t *testing.T) {}\n"),
 		fieldCases: []byte("| id | kind of fault | protected by |\n| --- | --- | --- |\n" +
-			"| X-1 | fault | `relay: TestA`, `relay/check: TestB` |\n" +
+			"| X-1 | fault | `relay: TestA/one way`, `relay/check: TestB` |\n" +
 			"| X-2 | fault | struck: not here |\n" +
 			"| X-3 | fault | `relay: TestA` in part; open: issue 4 (more) |\n" +
 			"| X-4 | fault | `relay: TestB`, `relay: TestMethod`, `relay: helper`, `relay: TestNone`, `relay: TestMain` |\n" +
@@ -130,21 +74,23 @@ func TestFieldCasesRules(t *testing.T) {
 			"| X-6 | fault | open: issue 4 |\n" +
 			"| X-7 |  | struck: |\n" +
 			"| X-2 | fault | struck: again |\n" +
-			"| X-9 | fault | open: issue 5 (this) |\n"),
+			"| X-9 | fault | open: issue 5 (this) |\n" +
+			"| X-10 | fault | `relay: TestA/another way` |\n"),
 	}
 	want := []string{
 		"X-4: relay has no test TestB", "X-4: relay has no test TestMethod", "X-4: relay has no test helper",
 		"X-4: relay has no test TestNone", "X-4: relay has no test TestMain",
 		"X-5: no test, not struck, not open",
 		"X-6: what is open names its issue and what is missing: open: issue N (what)", "X-6: no test, not struck, not open",
-		"X-7: does not say what the fault is", "X-7: no test, not struck, not open",
+		"X-7: does not say what it is about", "X-7: no test, not struck, not open",
 		"X-9: unknown id",
+		"X-10: TestA of relay has no subtest another way",
 		"X-2: stands here 2 times, want once", "X-8: stands here 0 times, want once",
 	}
 	for i := range want {
 		want[i] = fieldCases + ": " + want[i]
 	}
-	got := checkFieldCases(files, strings.Fields("X-1 X-2 X-3 X-4 X-5 X-6 X-7 X-8"))
+	got := checkFieldCases(files, strings.Fields("X-1 X-2 X-3 X-4 X-5 X-6 X-7 X-8 X-10"))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}

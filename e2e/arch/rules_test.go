@@ -90,8 +90,9 @@ var rooms = []room{
 		path: "consumers", rooms: []string{"outbox/wire"},
 		outside: slices.Concat(pgx, natsGo, otelAPI, uuid, errgroup),
 	},
-	{path: "cmd/relay", rooms: production, outside: commands},
-	{path: "cmd/outbox-gen", rooms: production, outside: commands},
+	{path: "cmd/internal", rooms: []string{"schema/canonical"}, outside: commandLine},
+	{path: "cmd/relay", rooms: append([]string{"cmd/internal"}, production...), outside: commands},
+	{path: "cmd/outbox-gen", rooms: append([]string{"cmd/internal"}, production...), outside: commands},
 	{path: "e2e", rooms: []string{"*"}, outside: everything, test: true},
 	{path: "e2e/harness", rooms: []string{"*"}, outside: everything, test: true},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
@@ -27,6 +28,7 @@ type database struct {
 	wrong      []right // that are missing, or should not be there
 	schema     outbox.Schema
 	schemaErr  error // of reading, or what differs
+	copied     error // transaction ids of another cluster
 	limit      int   // bytes of a payload; 0 when the schema does not tell
 	pooled     bool
 	statements preparation
@@ -181,7 +183,15 @@ func (d *database) readRelay(ctx context.Context, pool *pgxpool.Pool, t Target) 
 	if _, installed := d.schema.Component("relay"); !installed {
 		return nil
 	}
-	err := d.answered("lanes", one(ctx, pool, &d.lanes, pgx.RowToStructByPos[lanes], statement("lanes", t.Relay.Schema), t.Relay.Group, t.Relay.Owner))
+	err := relay.VerifyIDs(ctx, pool, t.Relay.Schema)
+	var copied *relay.CopiedError
+	if errors.As(err, &copied) {
+		d.copied, err = copied, nil
+	}
+	if err = d.answered("cluster", err); err != nil {
+		return err
+	}
+	err = d.answered("lanes", one(ctx, pool, &d.lanes, pgx.RowToStructByPos[lanes], statement("lanes", t.Relay.Schema), t.Relay.Group, t.Relay.Owner))
 	if err != nil {
 		return err
 	}

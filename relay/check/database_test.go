@@ -70,6 +70,10 @@ func TestDatabase(t *testing.T) {
 		}, "schema-drift", check.Fail, "and 1 further difference", "This mends it"},
 		{"other cluster", func(b *bench) { b.exec("UPDATE outbox.holdfast_schema SET system_identifier = 42") },
 			"cluster", check.Fail, "database comes from another cluster", "relay rebase"},
+		{"cursor of another cluster", func(b *bench) {
+			b.exec("UPDATE outbox.outbox_lane SET drained = '900000000000:900000000000:' WHERE lane = 3")
+		},
+			"cluster", check.Fail, "rows were copied from another one", "relay rebase"},
 		{"read-only", func(b *bench) {
 			b.exec("ALTER ROLE " + b.login() + " SET default_transaction_read_only = on")
 		}, "primary", check.Fail, "transactions are read-only", "default_transaction_read_only"},

@@ -71,5 +71,11 @@ func clusterFinding(f *facts) Finding {
 	if foreign := f.db.differences(isForeign); len(foreign) > 0 {
 		return differs(foreign)
 	}
+	if err := f.db.copied; err != nil {
+		return fail(outbox.Hint(err), "%s", line(err))
+	}
+	if err := f.db.refused["cluster"]; err != nil {
+		return refusedFinding(err)
+	}
 	return ok("the database is in the cluster that it was installed in")
 }

@@ -2,7 +2,8 @@ package rebase
 
 import (
 	"embed"
-	"strings"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/sqltext"
 )
 
 //go:embed sql/*.sql
@@ -11,22 +12,10 @@ var sqlFiles embed.FS
 // statements are the SQL of this package by the names of their files, with the database
 // schema filled in.
 func statements(schema string) map[string]string {
-	files, err := sqlFiles.ReadDir("sql")
-	if err != nil {
-		panic("rebase: no statement is embedded") // a build without its files
-	}
-	texts := map[string]string{}
-	for _, f := range files {
-		text, err := sqlFiles.ReadFile("sql/" + f.Name())
-		if err != nil {
-			panic("rebase: " + f.Name() + " is not embedded")
-		}
-		texts[strings.TrimSuffix(f.Name(), ".sql")] = string(text)
-	}
+	texts := sqltext.Read(sqlFiles)
 	judged := texts["judged"]
 	delete(texts, "judged") // a part of others, and no statement
-	for name, text := range texts {
-		texts[name] = strings.NewReplacer("{{schema}}", schema).Replace(strings.ReplaceAll(text, "{{judged}}", judged))
-	}
+	sqltext.Fill(texts, "{{judged}}", judged)
+	sqltext.Fill(texts, "{{schema}}", schema)
 	return texts
 }

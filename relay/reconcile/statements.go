@@ -2,7 +2,8 @@ package reconcile
 
 import (
 	"embed"
-	"strings"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/sqltext"
 )
 
 //go:embed sql/*.sql
@@ -11,17 +12,7 @@ var sqlFiles embed.FS
 // statements are the SQL of this package by the names of their files, with the database
 // schema filled in.
 func statements(schema string) map[string]string {
-	files, err := sqlFiles.ReadDir("sql")
-	if err != nil {
-		panic("reconcile: no statement is embedded") // a build without its files
-	}
-	texts := map[string]string{}
-	for _, f := range files {
-		text, err := sqlFiles.ReadFile("sql/" + f.Name())
-		if err != nil {
-			panic("reconcile: " + f.Name() + " is not embedded")
-		}
-		texts[strings.TrimSuffix(f.Name(), ".sql")] = strings.ReplaceAll(string(text), "{{schema}}", schema)
-	}
+	texts := sqltext.Read(sqlFiles)
+	sqltext.Fill(texts, "{{schema}}", schema)
 	return texts
 }

@@ -3,6 +3,8 @@ package replay
 import (
 	"embed"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/sqltext"
 )
 
 //go:embed sql/*.sql
@@ -11,22 +13,10 @@ var sqlFiles embed.FS
 // statements are the SQL of this package by the names of their files, with the database
 // schema filled in.
 func statements(schema string) map[string]string {
-	files, err := sqlFiles.ReadDir("sql")
-	if err != nil {
-		panic("replay: no statement is embedded") // a build without its files
-	}
-	texts := map[string]string{}
-	for _, f := range files {
-		text, err := sqlFiles.ReadFile("sql/" + f.Name())
-		if err != nil {
-			panic("replay: " + f.Name() + " is not embedded")
-		}
-		texts[strings.TrimSuffix(f.Name(), ".sql")] = string(text)
-	}
-	ready := texts["ready"]
+	texts := sqltext.Read(sqlFiles)
+	ready := strings.TrimSpace(texts["ready"])
 	delete(texts, "ready") // a condition of others, and no statement
-	for name, text := range texts {
-		texts[name] = strings.ReplaceAll(strings.ReplaceAll(text, "{{ready}}", strings.TrimSpace(ready)), "{{schema}}", schema)
-	}
+	sqltext.Fill(texts, "{{ready}}", ready)
+	sqltext.Fill(texts, "{{schema}}", schema)
 	return texts
 }

@@ -64,6 +64,14 @@ func TestUnsoundRowStopsNoOther(t *testing.T) {
 			UPDATE outbox.outbox_retry SET reason_code = 'because' WHERE id = $1`,
 		"digest that is not one": `ALTER TABLE outbox.outbox_retry DROP CONSTRAINT outbox_retry_reason_detail_sha256_check;
 			UPDATE outbox.outbox_retry SET reason_detail_sha256 = '\x00' WHERE id = $1`,
+		"part of a lease": `ALTER TABLE outbox.outbox_retry DROP CONSTRAINT outbox_retry_lease;
+			UPDATE outbox.outbox_retry SET lease_token = gen_random_uuid() WHERE id = $1`,
+		"unknown kind of work": `ALTER TABLE outbox.outbox_retry DROP CONSTRAINT outbox_retry_work_kind_check;
+			UPDATE outbox.outbox_retry SET work_kind = 'other' WHERE id = $1`,
+		"attempts that do not fit": `ALTER TABLE outbox.outbox_retry DROP CONSTRAINT outbox_retry_work;
+			UPDATE outbox.outbox_retry SET work_kind = 'parked' WHERE id = $1`,
+		"reason that is missing": `ALTER TABLE outbox.outbox_retry DROP CONSTRAINT outbox_retry_work;
+			UPDATE outbox.outbox_retry SET reason_code = NULL WHERE id = $1`,
 		"dead letter as well": `ALTER TABLE outbox.outbox_dead_letter DISABLE TRIGGER outbox_dead_letter_one_fate;
 			INSERT INTO outbox.outbox_dead_letter (relay_group, lane, seq, staged_at, attempts, reason_code, reason_detail_sha256, event_id, source, type, extensions)
 			SELECT relay_group, lane, seq, now(), 1, 'rejected', sha256('x'), event_id, '/test', 't', '{}' FROM outbox.outbox_retry WHERE id = $1`,
@@ -80,8 +88,11 @@ func TestUnsoundRowStopsNoOther(t *testing.T) {
 				}
 			}
 			before := b.state(bad)
-			if c := b.claimOne(); c.ID != good {
-				t.Errorf("claimed row %d, want the sound one, %d", c.ID, good)
+			if got, err := b.ClaimDue(t.Context(), worker, lease, 1); err != nil || len(got) != 1 || got[0].ID != good {
+				t.Errorf("claimed %+v (%v), want the sound one, %d", got, err, good)
+			}
+			if got := b.claim(10); len(got) != 0 {
+				t.Errorf("claimed %+v, which is not sound", got)
 			}
 			if after := b.state(bad); after != before {
 				t.Errorf("the unsound row changed from %s to %s", before, after)
@@ -167,5 +178,21 @@ func TestParkedRowWhoseHeadLeftUnseenIsPromoted(t *testing.T) {
 	}
 	if c := b.claimOne(); c.ID != parked {
 		t.Errorf("claimed %d, want %d", c.ID, parked)
+	}
+}
+
+// TestAnotherClusterGivesNothing: a copy that was put in place of the database has rows that another
+// relay may have published already.
+func TestAnotherClusterGivesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.waiting("", "retry_scheduled")
+	b.exec("UPDATE outbox.holdfast_schema SET system_identifier = -system_identifier")
+	if got := b.claim(10); len(got) != 0 {
+		t.Errorf("claimed %+v", got)
+	}
+	b.exec("UPDATE outbox.holdfast_schema SET system_identifier = -system_identifier")
+	if c := b.claimOne(); c.ID != id {
+		t.Errorf("claimed %+v, want %d", c, id)
 	}
 }

@@ -116,6 +116,10 @@ func TestKeyGoesOnBehindADeadLetterUnlessItBlocks(t *testing.T) {
 	}
 }
 
+// intoDead makes a dead letter of a waiting row and lets the row be.
+const intoDead = `INSERT INTO outbox.outbox_dead_letter (relay_group, lane, seq, staged_at, attempts, reason_code, reason_detail_sha256, event_id, source, type, extensions)
+	SELECT relay_group, lane, seq, now(), 1, 'rejected', sha256('x'), event_id, '/test', 't', '{}' FROM outbox.outbox_retry WHERE id = $1`
+
 // TestOneFate is about the triggers: in both sets at once is impossible, whoever comes first
 // and whichever way a row comes.
 func TestOneFate(t *testing.T) {
@@ -123,10 +127,8 @@ func TestOneFate(t *testing.T) {
 	b := newBench(t)
 	dead := b.bury("")
 	waiting := b.waiting("", "retry_scheduled")
-	const into = `INSERT INTO outbox.outbox_dead_letter (relay_group, lane, seq, staged_at, attempts, reason_code, reason_detail_sha256, event_id, source, type, extensions)
-		SELECT relay_group, lane, seq, now(), 1, 'rejected', sha256('x'), event_id, '/test', 't', '{}' FROM outbox.outbox_retry WHERE id = $1`
 	for name, try := range map[string]func() error{
-		"a waiting event becomes a dead letter": func() error { return b.try(into, waiting) },
+		"a waiting event becomes a dead letter": func() error { return b.try(intoDead, waiting) },
 		"a dead letter waits": func() error {
 			return b.try("INSERT INTO outbox.outbox_retry (relay_group, lane, seq, event_id, work_kind) VALUES ('default', $1, $2, 'x', 'parked')", dead.Lane, dead.Seq)
 		},
@@ -158,7 +160,7 @@ func TestOneFate(t *testing.T) {
 		second <- b.try(`INSERT INTO outbox.outbox_dead_letter (relay_group, lane, seq, staged_at, attempts, reason_code, reason_detail_sha256, event_id, source, type, extensions)
 			VALUES ('default', 3, 777777, now(), 1, 'rejected', sha256('x'), 'x', '/test', 't', '{}')`)
 	}()
-	b.eventuallyBlocked()
+	b.eventuallyWaiting(1)
 	if err := first.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -173,13 +175,13 @@ func (b *bench) try(sql string, args ...any) error {
 	return err
 }
 
-// eventuallyBlocked waits until some transaction of the database waits for a lock.
-func (b *bench) eventuallyBlocked() {
+// eventuallyWaiting waits until n sessions of the database wait for a lock.
+func (b *bench) eventuallyWaiting(n int64) {
 	b.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for one[int64](b, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 0 {
+	deadline := time.Now().Add(time.Minute)
+	for one[int64](b, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") < n {
 		if time.Now().After(deadline) {
-			b.t.Fatal("nothing waits for a lock")
+			b.t.Fatalf("not %d sessions wait for a lock", n)
 		}
 	}
 }

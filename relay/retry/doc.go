@@ -29,9 +29,18 @@
 //
 //	dies ...                              then
 //	after ClaimDue                        the lease ends and another worker claims the row
-//	between publish and Record            the event is published again with the same id
+//	between publish and Record            the event is published again with the same id: one copy
+//	                                      while the stream remembers the id, see below
 //	in Record, outcome unknown            repeat it: the same terminal outcome gets the same answer
 //	while a dead letter is moved          one transaction: it is here or there
+//
+// A kill between publish and Record is the one place where the relay has no look-back: a
+// row has no stream sequence to look back from. What bounds a second copy is the dedup window: a row
+// is claimed again after its lease, which is the lease of a lane and two time-outs of an
+// acknowledgement, 20 s by default, and a stream that relay stream apply makes remembers ids for two
+// minutes. So a second copy needs an outage of all pods, or of the broker, that begins in
+// these milliseconds and outlasts the window; it concerns the events of one claim, at most one
+// of a key, and has the same id, which consumers know.
 //
 // # What it never does
 //

@@ -1,6 +1,9 @@
 package retry
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"math"
+)
 
 // Code says why an event was refused. The set is closed: the schema checks it.
 type Code string
@@ -65,3 +68,16 @@ func Retryable(r Reason) Outcome { return Outcome{kind: retryable, reason: r} }
 
 // Permanent says that the event was refused and trying again cannot help.
 func Permanent(r Reason) Outcome { return Outcome{kind: permanent, reason: r} }
+
+// validate reports what cannot be stored of an outcome.
+func (o Outcome) validate() error {
+	switch o.kind {
+	case accepted:
+		if o.stream == "" || o.seq == 0 || o.seq > math.MaxInt64 {
+			return invalid("outcome", "stream %q, sequence %d: an accepted event has a stream and a sequence of 1 to %d", o.stream, o.seq, int64(math.MaxInt64))
+		}
+	case retryable, permanent:
+		return o.reason.validate()
+	}
+	return nil
+}

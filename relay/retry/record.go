@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,14 +30,13 @@ type Result struct {
 }
 
 // Record settles a claim with an outcome. Repeating the same terminal outcome gets the same
-// Result; another one, or a claim that does not hold, is [ErrConflict]. A reason or a counter
-// out of bounds is an [*InvalidError]. After either nothing is changed. Any other error
-// says nothing about what happened: repeat the call.
+// Result; another one, a claim that does not hold, or a constraint of the database that
+// forbids what it asks for, is [ErrConflict]. A reason, a sequence or a counter out of bounds is
+// an [*InvalidError]. After either nothing is changed. Any other error says nothing about
+// what happened: repeat the call.
 func (s *Store) Record(ctx context.Context, c Claim, o Outcome) (Result, error) {
-	if o.kind == retryable || o.kind == permanent {
-		if err := o.reason.validate(); err != nil {
-			return Result{}, err
-		}
+	if err := o.validate(); err != nil {
+		return Result{}, err
 	}
 	d, err := classify(s.policy, c.Attempts, o)
 	if err != nil {
@@ -50,14 +50,21 @@ func (s *Store) Record(ctx context.Context, c Claim, o Outcome) (Result, error) 
 		}
 		return s.replayed(ctx, tx, c, o, d, &result)
 	})
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "HF020" {
-		err = ErrConflict // it became a dead letter in the meantime
+	if contradicts(err) {
+		err = fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("record the outcome of event %s: %w", c.EventID, err)
 	}
 	return result, nil
+}
+
+// contradicts reports an error that says that the outcome does not go with what is stored: the
+// event became a dead letter in the meantime, or a constraint forbids the row. By code, never
+// by text.
+func contradicts(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "HF020" || strings.HasPrefix(pg.Code, "23"))
 }
 
 // write does what was decided, if the claim holds.

@@ -1,6 +1,7 @@
 package retry_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"sync"
@@ -64,6 +65,34 @@ func TestAcceptedAndSkippedRemoveOnlyTheClaimedRow(t *testing.T) {
 	if r := b.record(claims[0], retry.Accepted("EVENTS", 42)); r.Route != retry.Done {
 		t.Errorf("accepted again: %+v", r)
 	}
+	// A failure after the success is not.
+	if _, err := b.Record(t.Context(), claims[0], retry.Permanent(refused)); !errors.Is(err, retry.ErrConflict) {
+		t.Errorf("given up after a success: %v, want a conflict", err)
+	}
+	if b.count("outbox_retry") != 1 || b.count("outbox_dead_letter") != 0 || b.count("outbox_batch") != 1 {
+		t.Error("a repeated outcome changed what is stored")
+	}
+}
+
+func TestAcceptedOutcomeNamesItsPlaceInTheStream(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.waiting("", "retry_scheduled")
+	c := b.claimOne()
+	before := b.state(id)
+	for name, o := range map[string]retry.Outcome{
+		"no stream": retry.Accepted("", 1), "no sequence": retry.Accepted("EVENTS", 0),
+		"a sequence that the database has no number for": retry.Accepted("EVENTS", math.MaxInt64+1),
+	} {
+		var invalid *retry.InvalidError
+		if _, err := b.Record(t.Context(), c, o); !errors.As(err, &invalid) {
+			t.Errorf("%s: %v, want an *InvalidError", name, err)
+		}
+	}
+	if after := b.state(id); after != before {
+		t.Errorf("the row changed from %s to %s", before, after)
+	}
+	b.record(c, retry.Accepted("EVENTS", math.MaxInt64))
 }
 
 func TestPermanentOutcomeMovesTheEventAtOnce(t *testing.T) {
@@ -108,12 +137,29 @@ func TestExhaustionIsTerminal(t *testing.T) {
 	})
 	id := b.waiting("", "parked")
 	var r retry.Result
+	var c retry.Claim
 	for range 3 {
 		b.due(id)
-		r = b.record(b.claimOne(), retry.Retryable(refused))
+		c = b.claimOne()
+		r = b.record(c, retry.Retryable(refused))
 	}
 	if r.Route != retry.DeadLettered || r.Attempts != 3 {
 		t.Errorf("third refusal: %+v, want dead-lettered after 3 attempts", r)
+	}
+	if again := b.record(c, retry.Retryable(refused)); again != r {
+		t.Errorf("repeated: %+v, want %+v", again, r)
+	}
+	for name, o := range map[string]retry.Outcome{
+		"another failure": retry.Retryable(retry.Reason{Code: retry.Rejected, Detail: "x"}),
+		"success":         retry.Accepted("EVENTS", 1),
+		"skipped":         retry.Skipped(),
+	} {
+		if _, err := b.Record(t.Context(), c, o); !errors.Is(err, retry.ErrConflict) {
+			t.Errorf("%s after exhaustion: %v, want a conflict", name, err)
+		}
+	}
+	if b.count("outbox_dead_letter") != 1 || b.count("outbox_retry") != 0 || b.count("outbox_dead_letter_history") != 1 {
+		t.Error("a repeated outcome changed what is stored")
 	}
 }
 
@@ -136,6 +182,8 @@ func TestStaleClaimCannotCommit(t *testing.T) {
 		"another owner":                   "UPDATE outbox.outbox_retry SET lease_owner = 'worker-2'",
 		"another version":                 "UPDATE outbox.outbox_retry SET row_version = row_version + 1",
 		"other attempts":                  "UPDATE outbox.outbox_retry SET attempts = attempts + 1",
+		"another deadline":                "UPDATE outbox.outbox_retry SET lease_until = lease_until + interval '1 hour'",
+		"the row is another one":          "UPDATE outbox.outbox_retry SET id = DEFAULT",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,49 +226,140 @@ func TestCounterOverflowChangesNothing(t *testing.T) {
 	}
 }
 
+// TestFailureToBuryKeepsTheClaim: what the dead letters do not take stays claimed as it was. A constraint
+// contradicts the outcome; any other error says nothing, whatever its text.
 func TestFailureToBuryKeepsTheClaim(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, spoil, mend string
+		conflict          bool
+	}{
+		{
+			"a constraint forbids it", "ALTER TABLE outbox.outbox_dead_letter ADD CONSTRAINT refuse CHECK (false)",
+			"ALTER TABLE outbox.outbox_dead_letter DROP CONSTRAINT refuse", true,
+		},
+		{
+			"an error that is called a conflict", `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'conflict'; END $$;
+			CREATE TRIGGER refuse BEFORE INSERT ON outbox.outbox_dead_letter FOR EACH ROW EXECUTE FUNCTION refuse()`,
+			"DROP TRIGGER refuse ON outbox.outbox_dead_letter", false,
+		},
+		{
+			"a trigger swallows it", `CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+			CREATE TRIGGER refuse BEFORE INSERT ON outbox.outbox_dead_letter FOR EACH ROW EXECUTE FUNCTION swallow()`,
+			"DROP TRIGGER refuse ON outbox.outbox_dead_letter", false,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			id := b.waiting("", "retry_scheduled")
+			claim := b.claimOne()
+			before := b.state(id)
+			b.exec(c.spoil)
+			var invalid *retry.InvalidError
+			_, err := b.Record(t.Context(), claim, retry.Permanent(refused))
+			if err == nil || errors.Is(err, retry.ErrConflict) != c.conflict || errors.As(err, &invalid) {
+				t.Errorf("error %v, want one that is a conflict: %v", err, c.conflict)
+			}
+			if after := b.state(id); after != before {
+				t.Errorf("the row changed from %s to %s", before, after)
+			}
+			b.exec(c.mend)
+			if r := b.record(claim, retry.Permanent(refused)); r.Route != retry.DeadLettered {
+				t.Errorf("repeated: %+v", r)
+			}
+		})
+	}
+}
+
+// TestDeadLetterThatAppearsIsAConflict: an event that is claimed becomes a dead letter behind the
+// triggers' back.
+func TestDeadLetterThatAppearsIsAConflict(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.waiting("", "retry_scheduled")
 	c := b.claimOne()
-	b.exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
-	b.exec("CREATE TRIGGER refuse BEFORE INSERT ON outbox.outbox_dead_letter FOR EACH ROW EXECUTE FUNCTION refuse()")
+	b.exec("ALTER TABLE outbox.outbox_dead_letter DISABLE TRIGGER outbox_dead_letter_one_fate")
+	b.exec(intoDead, id)
 	before := b.state(id)
-	if _, err := b.Record(t.Context(), c, retry.Permanent(refused)); err == nil {
-		t.Fatal("no error")
+	if _, err := b.Record(t.Context(), c, retry.Permanent(refused)); !errors.Is(err, retry.ErrConflict) {
+		t.Errorf("error %v, want a conflict", err)
 	}
 	if after := b.state(id); after != before {
 		t.Errorf("the row changed from %s to %s", before, after)
 	}
-	b.exec("DROP TRIGGER refuse ON outbox.outbox_dead_letter")
-	if r := b.record(c, retry.Permanent(refused)); r.Route != retry.DeadLettered {
-		t.Errorf("repeated: %+v", r)
+	if n := b.count("outbox_dead_letter"); n != 1 {
+		t.Errorf("%d dead letters, want the one that appeared", n)
 	}
 }
 
-func TestConcurrentTerminalOutcomesCommitExactlyOne(t *testing.T) {
+// TestErrorOfTheDatabaseIsOfNoOtherClass: what could not be asked is neither a conflict nor invalid.
+func TestErrorOfTheDatabaseIsOfNoOtherClass(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for range 20 {
-		b.waiting("", "retry_scheduled")
-		c := b.claimOne()
-		start := make(chan struct{})
-		errs := make([]error, 2)
-		var both sync.WaitGroup
-		for i, detail := range []string{"one", "two"} {
-			both.Go(func() {
-				<-start
-				_, errs[i] = b.Record(t.Context(), c, retry.Permanent(retry.Reason{Code: retry.Rejected, Detail: detail}))
-			})
-		}
-		close(start)
-		both.Wait()
-		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), retry.ErrConflict) {
-			t.Fatalf("outcomes %v, want one success and one conflict", errs)
+	id := b.waiting("", "retry_scheduled")
+	c := b.claimOne()
+	before := b.state(id)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, claimErr := b.ClaimDue(ctx, worker, lease, 1)
+	_, recordErr := b.Record(ctx, c, retry.Permanent(refused))
+	var invalid *retry.InvalidError
+	for _, err := range []error{claimErr, recordErr} {
+		if err == nil || errors.Is(err, retry.ErrConflict) || errors.As(err, &invalid) {
+			t.Errorf("error %v, want one of the database", err)
 		}
 	}
-	if n := b.count("outbox_dead_letter"); n != 20 {
-		t.Errorf("%d dead letters, want 20", n)
+	if after := b.state(id); after != before {
+		t.Errorf("the row changed from %s to %s", before, after)
+	}
+}
+
+// TestConcurrentTerminalOutcomesCommitExactlyOne holds both until both are under way, and lets them race.
+func TestConcurrentTerminalOutcomesCommitExactlyOne(t *testing.T) {
+	t.Parallel()
+	outcome := func(detail string) retry.Outcome {
+		return retry.Permanent(retry.Reason{Code: retry.Rejected, Detail: detail})
+	}
+	for name, outcomes := range map[string][2]retry.Outcome{
+		"two failures":            {outcome("one"), outcome("two")},
+		"a failure and a success": {outcome("one"), retry.Accepted("EVENTS", 7)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			for range 20 {
+				id := b.waiting("", "retry_scheduled")
+				c := b.claimOne()
+				// Both wait for the row, so that neither has begun when the other ends.
+				gate, err := b.db.Pool.Begin(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := gate.Exec(t.Context(), "SELECT FROM outbox.outbox_retry WHERE id = $1 FOR UPDATE", id); err != nil {
+					t.Fatal(err)
+				}
+				errs := make([]error, 2)
+				var both sync.WaitGroup
+				for i, o := range outcomes {
+					both.Go(func() { _, errs[i] = b.Record(t.Context(), c, o) })
+				}
+				b.eventuallyWaiting(2)
+				if err := gate.Rollback(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				both.Wait()
+				if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), retry.ErrConflict) {
+					t.Fatalf("outcomes %v, want one success and one conflict", errs)
+				}
+			}
+			if n := b.count("outbox_dead_letter") + b.count("outbox_batch"); n != 20 {
+				t.Errorf("%d ends of 20 events", n)
+			}
+			if n := b.count("outbox_retry"); n != 0 {
+				t.Errorf("%d events wait still", n)
+			}
+		})
 	}
 }
 

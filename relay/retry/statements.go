@@ -3,6 +3,8 @@ package retry
 import (
 	"embed"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/sqltext"
 )
 
 //go:embed sql/*.sql
@@ -18,24 +20,33 @@ const (
 	deadView = "{{schema}}.outbox_dead_letter_info"
 )
 
+// sound is what {{sound}} stands for: whether a waiting row is one that this package writes. The
+// schema's constraints say the same; a claim does not rely on them. It is never null.
+func sound() string {
+	return `(r.row_version < 9223372036854775807 AND num_nulls(r.lease_owner, r.lease_token, r.lease_until) IN (0, 3)
+          AND CASE r.work_kind
+              WHEN 'parked' THEN r.attempts = 0 AND num_nonnulls(r.reason_code, r.reason_detail_sha256) = 0
+              WHEN 'retry_scheduled' THEN r.attempts > 0 AND coalesce(octet_length(r.reason_detail_sha256), 0) = 32
+                   AND coalesce(r.reason_code, '') IN ('` + strings.Join(codes, "', '") + `')
+              ELSE false END)`
+}
+
+// home is what {{home}} stands for: whether the cluster that answers is the one that the rows are of.
+const home = `(SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c)
+         = ALL (SELECT s.system_identifier FROM {{schema}}.holdfast_schema s WHERE s.component = 'relay')`
+
 // statements returns the SQL of this package by file name, with the database schema filled in.
 // What reads dead letters is there twice: with ".info" behind its name it reads the view.
 func statements(schema string) map[string]string {
-	entries, err := sqlFiles.ReadDir("sql")
-	if err != nil {
-		panic("retry: sql is not embedded") // a build without its files
-	}
-	all := make(map[string]string, len(entries))
-	for _, e := range entries {
-		raw, err := sqlFiles.ReadFile("sql/" + e.Name())
-		if err != nil {
-			panic("retry: " + e.Name() + " is not embedded")
-		}
-		name, text := strings.TrimSuffix(e.Name(), ".sql"), string(raw)
+	texts := sqltext.Read(sqlFiles)
+	for name, text := range texts {
 		if strings.Contains(text, "{{dead}}") {
-			all[name+".info"] = strings.ReplaceAll(strings.ReplaceAll(text, "{{dead}}", deadView), "{{schema}}", schema)
+			texts[name+".info"] = strings.ReplaceAll(text, "{{dead}}", deadView)
 		}
-		all[name] = strings.ReplaceAll(strings.ReplaceAll(text, "{{dead}}", deadTable), "{{schema}}", schema)
 	}
-	return all
+	sqltext.Fill(texts, "{{dead}}", deadTable)
+	sqltext.Fill(texts, "{{sound}}", sound())
+	sqltext.Fill(texts, "{{home}}", home)
+	sqltext.Fill(texts, "{{schema}}", schema)
+	return texts
 }

@@ -86,7 +86,7 @@ func (s *Store) ClaimDue(ctx context.Context, worker string, lease time.Duration
 	case limit < 1 || limit > 10_000:
 		return nil, invalid("limit", "%d: must be 1 to 10000", limit)
 	}
-	rows, err := s.pool.Query(ctx, s.sql["claim_due"], s.group, worker, lease, limit, s.blocks, codes)
+	rows, err := s.pool.Query(ctx, s.sql["claim_due"], s.group, worker, lease, limit, s.blocks)
 	if err != nil {
 		return nil, fmt.Errorf("claim retries: %w", err)
 	}
@@ -151,7 +151,7 @@ type Unsound struct {
 
 // Unsound lists up to limit rows that no claim takes. They stop no other row.
 func (s *Store) Unsound(ctx context.Context, limit int) ([]Unsound, error) {
-	rows, err := s.pool.Query(ctx, s.sql["unsound"], s.group, codes, limit)
+	rows, err := s.pool.Query(ctx, s.sql["unsound"], s.group, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list unsound retries: %w", err)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/config"
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
 	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/report"
 	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/gen/adopt"

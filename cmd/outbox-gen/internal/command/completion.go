@@ -1,32 +1,21 @@
 package command
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/internal/completion"
 )
 
 func completionCommand() *cobra.Command {
-	shells := []struct {
-		name, load string
-		write      func(root *cobra.Command, w io.Writer) error
-	}{
-		{"bash", "outbox-gen completion bash > ~/.local/share/bash-completion/completions/outbox-gen",
-			func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
-		{"zsh", `outbox-gen completion zsh > "${fpath[1]}/_outbox-gen"`, (*cobra.Command).GenZshCompletion},
-		{"fish", "outbox-gen completion fish > ~/.config/fish/completions/outbox-gen.fish",
-			func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
-		{"powershell", "outbox-gen completion powershell | Out-String | Invoke-Expression", (*cobra.Command).GenPowerShellCompletionWithDesc},
-	}
 	var verbs []*cobra.Command
-	for _, shell := range shells {
+	for _, shell := range completion.Shells("outbox-gen") {
 		c := verb(&cobra.Command{
-			Use:     shell.name,
-			Short:   "Print the completion script for " + shell.name,
-			Long:    effects("nothing.", "installs the script. To do that:") + "\n\n  " + shell.load,
-			Example: "  outbox-gen completion " + shell.name,
+			Use:     shell.Name,
+			Short:   "Print the completion script for " + shell.Name,
+			Long:    effects("nothing.", "installs the script. To do that:") + "\n\n  " + shell.Load,
+			Example: "  outbox-gen completion " + shell.Name,
 		})
-		c.RunE = func(cmd *cobra.Command, _ []string) error { return shell.write(cmd.Root(), cmd.OutOrStdout()) }
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return shell.Write(cmd.Root(), cmd.OutOrStdout()) }
 		verbs = append(verbs, c)
 	}
 	return noun(&cobra.Command{

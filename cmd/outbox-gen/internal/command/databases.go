@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 )
 
 // databaseFlags are how a command is told its databases.

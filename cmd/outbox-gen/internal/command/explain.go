@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/topic"
 )
 
@@ -33,7 +33,7 @@ func explainCommand(Process) *cobra.Command {
 		w := cmd.OutOrStdout()
 		switch format.Format() {
 		case output.JSON:
-			return output.WriteJSON(w, t)
+			return output.WriteJSON(w, output.JSON, t)
 		case output.Name:
 			_, err := fmt.Fprintln(w, t.Name)
 			return err
@@ -57,7 +57,7 @@ func writeTopics(cmd *cobra.Command, format output.Format) error {
 	w := cmd.OutOrStdout()
 	switch format {
 	case output.JSON:
-		return output.WriteJSON(w, map[string]any{"topics": topic.All()})
+		return output.WriteJSON(w, output.JSON, map[string]any{"topics": topic.All()})
 	case output.Name:
 		_, err := fmt.Fprintln(w, strings.Join(topicNames(), "\n"))
 		return err

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/config"
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/suggest"
 )
 
 // groupKey is the annotation of a flag that says under which heading help shows it.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/gen"
 )
 
@@ -79,7 +79,7 @@ func writeProposal(cmd *cobra.Command, format output.Format, path string, dry bo
 		for _, f := range folders {
 			all = append(all, folder{f.Name, f.Dir, string(f.Tool), f.Migrations})
 		}
-		return output.WriteJSON(w, map[string]any{"path": path, "dry_run": dry, "folders": all})
+		return output.WriteJSON(w, output.JSON, map[string]any{"path": path, "dry_run": dry, "folders": all})
 	case format == output.Name:
 		_, err := fmt.Fprintln(w, path)
 		return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
@@ -77,7 +77,7 @@ func writeList(cmd *cobra.Command, format output.Format, plan []canonical.Render
 	w := cmd.OutOrStdout()
 	switch format {
 	case output.JSON:
-		return output.WriteJSON(w, map[string]any{"versions": all})
+		return output.WriteJSON(w, output.JSON, map[string]any{"versions": all})
 	case output.Name:
 		for _, v := range all {
 			if _, err := fmt.Fprintf(w, "%s %d\n", v.Component, v.Version); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 )
 
 // Process is what a command has from the process that it runs in.
@@ -47,6 +47,7 @@ func Main(p Process) exit.Code {
 	if err != nil && ctx.Err() != nil {
 		err = exit.Errorf(exit.Interrupted, "interrupted: nothing was changed")
 	}
+	err = exit.Otherwise(exit.Usage, err) // a file or a folder that can't be worked with
 	exit.Report(p.Stderr, err, p.wantsJSON(ran))
 	return exit.Of(err)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )

@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/gen"
 )
 

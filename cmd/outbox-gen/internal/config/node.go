@@ -7,7 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/suggest"
+	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 )
 
 const maxAliases = 16 // that lead to one value; more are a circle

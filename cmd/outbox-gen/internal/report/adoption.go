@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/gen/adopt"
 )
 
@@ -78,7 +78,7 @@ func (a Adoption) JSON(w io.Writer) error {
 	for _, one := range a.Changes.Changes {
 		files = append(files, file{a.Changes.Place.Path(one.Path), string(one.Action), string(one.After)})
 	}
-	return output.WriteJSON(w, struct {
+	return output.WriteJSON(w, output.JSON, struct {
 		DryRun      bool     `json:"dry_run"`
 		DropOld     bool     `json:"drop_old"`
 		Service     string   `json:"service"`

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/gen"
 )
 
@@ -68,7 +68,7 @@ func (c Changes) JSON(w io.Writer) error {
 		}
 		files = append(files, f)
 	}
-	return output.WriteJSON(w, struct {
+	return output.WriteJSON(w, output.JSON, struct {
 		DryRun   bool   `json:"dry_run"`
 		Services int    `json:"services"`
 		Kept     int    `json:"kept"`

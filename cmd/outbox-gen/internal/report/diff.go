@@ -6,7 +6,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/gen"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/gen"
 )
 
@@ -64,7 +64,7 @@ func (d Drift) JSON(w io.Writer) error {
 		path := d.Place.Path(one.File)
 		found = append(found, drift{one.Service, path, one.Line, string(one.Kind), one.Detail, d.Place.Command(one.Mend), difference(one, path)})
 	}
-	return output.WriteJSON(w, struct {
+	return output.WriteJSON(w, output.JSON, struct {
 		Services int     `json:"services"`
 		Drift    []drift `json:"drift"`
 	}{d.Services, found})

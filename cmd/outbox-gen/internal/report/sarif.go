@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/topic"
 	"github.com/holdfast-dev/holdfast/gen"
 )
@@ -76,7 +76,7 @@ func (d Drift) SARIF(w io.Writer) error {
 	for _, one := range d.Found {
 		run.Results = append(run.Results, d.result(one))
 	}
-	return output.WriteJSON(w, sarifLog{
+	return output.WriteJSON(w, output.JSON, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
 	})
 }

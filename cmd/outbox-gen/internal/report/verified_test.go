@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/report"
 	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/schema/canonical"

@@ -3,7 +3,7 @@ package report
 import (
 	"io"
 
-	"github.com/holdfast-dev/holdfast/cmd/outbox-gen/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
@@ -52,7 +52,7 @@ func (v *Verified) JSON(w io.Writer) error {
 	for _, d := range v.databases {
 		document.Databases = append(document.Databases, d.json())
 	}
-	return output.WriteJSON(w, document)
+	return output.WriteJSON(w, output.JSON, document)
 }
 
 func (d verified) json() verifiedDatabase {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/relay/check"
 )
 

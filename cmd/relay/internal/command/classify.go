@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay"
@@ -41,7 +41,7 @@ func classify(ctx context.Context, err error) error {
 	case errors.As(err, &refused):
 		return &exit.Error{Code: exit.Usage, Kind: kindConfiguration, Err: err, Hint: "relay config env"}
 	case errors.Is(err, outbox.ErrSchemaMissing), errors.Is(err, outbox.ErrSchemaMismatch), errors.Is(err, outbox.ErrForeignCluster):
-		return &exit.Error{Code: exit.Usage, Kind: "schema", Err: err, Hint: hintOf(err)}
+		return &exit.Error{Code: exit.Usage, Kind: "schema", Err: err, Hint: exit.HintOf(err)}
 	}
 	if e := classifyDatabase(err); e != nil {
 		return e
@@ -67,15 +67,6 @@ func configurationError(e *settings.Error) *exit.Error {
 		found.Problems = append(found.Problems, exit.Problem{Message: p.Message, Hint: p.Hint})
 	}
 	return found
-}
-
-// hintOf returns the hint that an error brings along.
-func hintOf(err error) string {
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		return hinted.Hint()
-	}
-	return ""
 }
 
 // classifyDatabase returns nil for an error that is none of the database.

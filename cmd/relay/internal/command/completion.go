@@ -1,32 +1,21 @@
 package command
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/internal/completion"
 )
 
 func completionCommand() *cobra.Command {
-	shells := []struct {
-		name, load string
-		write      func(root *cobra.Command, w io.Writer) error
-	}{
-		{"bash", "relay completion bash > ~/.local/share/bash-completion/completions/relay",
-			func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
-		{"zsh", `relay completion zsh > "${fpath[1]}/_relay"`, (*cobra.Command).GenZshCompletion},
-		{"fish", "relay completion fish > ~/.config/fish/completions/relay.fish",
-			func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
-		{"powershell", "relay completion powershell | Out-String | Invoke-Expression", (*cobra.Command).GenPowerShellCompletionWithDesc},
-	}
 	var verbs []*cobra.Command
-	for _, shell := range shells {
+	for _, shell := range completion.Shells("relay") {
 		c := verb(&cobra.Command{
-			Use:     shell.name,
-			Short:   "Print the completion script for " + shell.name,
-			Long:    effects("nothing.", "installs the script. To do that:") + "\n\n  " + shell.load,
-			Example: "  relay completion " + shell.name,
+			Use:     shell.Name,
+			Short:   "Print the completion script for " + shell.Name,
+			Long:    effects("nothing.", "installs the script. To do that:") + "\n\n  " + shell.Load,
+			Example: "  relay completion " + shell.Name,
 		})
-		c.RunE = func(cmd *cobra.Command, _ []string) error { return shell.write(cmd.Root(), cmd.OutOrStdout()) }
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return shell.Write(cmd.Root(), cmd.OutOrStdout()) }
 		verbs = append(verbs, c)
 	}
 	return noun(&cobra.Command{

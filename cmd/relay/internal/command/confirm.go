@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 )
 
 // confirm asks a person whether to go on, unless yes says so already. It returns nil for yes. It

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 

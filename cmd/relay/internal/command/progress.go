@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 )
 
 // progress says on stderr how far a command is: on a terminal always on the same line, otherwise

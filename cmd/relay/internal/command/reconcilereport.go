@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/relay/reconcile"
 )
 

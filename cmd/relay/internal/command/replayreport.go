@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/relay/replay"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/probe"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/telemetry"
@@ -109,13 +109,14 @@ func (d *daemon) drain(ctx context.Context, version string) error {
 	}
 	defer nc.Close()
 
-	cfg := d.settings.Relay()
-	cfg.Version, cfg.Logger = version, d.log
-	r, err := relay.New(pool, nc, cfg)
+	target, err := checkTarget(d.settings)
 	if err != nil {
 		return err
 	}
-	target, err := checkTarget(d.settings)
+	gate := &startGate{d: d, target: target, nc: nc}
+	cfg := d.settings.Relay()
+	cfg.Version, cfg.Logger, cfg.Admit = version, d.log, gate.admit
+	r, err := relay.New(pool, nc, cfg)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (d *daemon) drain(ctx context.Context, version string) error {
 		d.stopping.Store(true)
 		d.log.Info("stopping", "cause", context.Cause(ctx))
 	})()
-	return d.guarded(ctx, r, &startGate{d: d, target: target, nc: nc})
+	return d.guarded(ctx, r, gate)
 }
 
 // guarded runs the relay unless the gate refuses, now or later.
@@ -167,7 +168,7 @@ func (d *daemon) ready() *probe.Reason {
 	if err == nil {
 		return nil
 	}
-	reason := &probe.Reason{Code: "relay", Message: err.Error(), Hint: hintOf(err)}
+	reason := &probe.Reason{Code: "relay", Message: err.Error(), Hint: exit.HintOf(err)}
 	var typed *relay.NotReadyError
 	if errors.As(err, &typed) {
 		reason.Code, reason.Hint, reason.Since = typed.What, typed.Hint, typed.Since.UTC()

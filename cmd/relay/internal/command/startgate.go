@@ -4,30 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/relay/check"
 )
 
 // startGate keeps a relay from a stream that would lose its events. When all that must be looked at
 // is there, it decides before the relay starts. Otherwise the relay starts and waits, as
-// it does for servers that are not there yet, and the gate goes on looking; it ends the relay
-// when what appears is not fit. Once it has let the relay pass it looks no more.
+// it does for servers that are not there yet, and the gate goes on looking; nothing is published
+// meanwhile, and it ends the relay when what appears is not fit. Once it has let the relay pass it looks no more.
 type startGate struct {
 	d      *daemon
 	target check.Target
 	nc     *nats.Conn
+	passed atomic.Bool // it decided that the relay may publish
 }
+
+// admit keeps the relay from publishing until the gate has decided.
+func (g *startGate) admit(context.Context) error {
+	if !g.passed.Load() {
+		return errNotDecided
+	}
+	return nil
+}
+
+var errNotDecided = errors.New("the stream was not checked yet: relay check says what is missing")
 
 const (
 	// How long one look may take: the first keeps the relay from starting.
 	gateFirstTimeout, gateTimeout = 3 * time.Second, 10 * time.Second
-	// The pause between two looks begins short, since a relay that waits publishes as soon as it
-	// can, and grows while nothing appears.
-	gateFirst, gateLongest = 100 * time.Millisecond, 2 * time.Second
+	// The pause between two looks begins short, since nothing is published before one decides,
+	// and grows while nothing appears.
+	gateFirst, gateLongest = 100 * time.Millisecond, time.Second
 )
 
 // decide looks once. It returns false while something is not there yet, and an error when the relay
@@ -48,6 +60,7 @@ func (g *startGate) decide(ctx context.Context, timeout time.Duration) (bool, er
 	for _, f := range r.Of(check.Warn) {
 		g.d.log.Warn("a check of the start is overridden", "check", f.Check, "finding", f.Text, "hint", f.Hint)
 	}
+	g.passed.Store(true)
 	return true, nil
 }
 

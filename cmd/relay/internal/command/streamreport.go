@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/relay"
 )
 

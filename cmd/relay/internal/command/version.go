@@ -1,14 +1,10 @@
 package command
 
 import (
-	"fmt"
-	"runtime"
-	"runtime/debug"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/build"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
@@ -21,70 +17,9 @@ func versionCommand() *cobra.Command {
 	})
 	format := outputFlag(c, output.Text, output.JSON, output.Name)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		b := readBuild()
-		w := cmd.OutOrStdout()
-		switch format.Format() {
-		case output.JSON:
-			return output.WriteJSON(w, output.JSON, b)
-		case output.Name:
-			_, err := fmt.Fprintln(w, b.Version)
-			return err
-		}
-		commit := b.Commit
-		if b.Modified {
-			commit += " with changes"
-		}
-		table := output.Table{}
-		table.Add("relay", b.Version)
-		if commit != "" {
-			table.Add("commit", strings.TrimSpace(commit+"  "+b.Time))
-		}
-		table.Add("go", fmt.Sprintf("%s %s", b.Go, b.Platform))
-		for _, s := range b.Schema {
-			table.Add("schema", fmt.Sprintf("%s %d", s.Component, s.Version))
-		}
-		return table.Write(w)
+		return readBuild().Write(cmd.OutOrStdout(), "relay", format.Format())
 	}
 	return c
 }
 
-// build is what a binary says of itself.
-type build struct {
-	Version  string      `json:"version"`
-	Commit   string      `json:"commit"`
-	Time     string      `json:"commit_time"`
-	Modified bool        `json:"modified"`
-	Go       string      `json:"go"`
-	Platform string      `json:"platform"`
-	Schema   []component `json:"schema"`
-}
-
-// component is a part of the schema that this build expects of a database.
-type component struct {
-	Component string `json:"component"`
-	Version   int    `json:"version"`
-}
-
-// readBuild asks the binary. What was not stamped into it is empty, the version "devel".
-func readBuild() build {
-	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v := info.Main.Version; v != "" && v != "(devel)" {
-			b.Version = v
-		}
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				b.Commit = s.Value
-			case "vcs.time":
-				b.Time = s.Value
-			case "vcs.modified":
-				b.Modified = s.Value == "true"
-			}
-		}
-	}
-	for _, c := range append(canonical.Relay.Needs(), canonical.Relay) {
-		b.Schema = append(b.Schema, component{Component: string(c), Version: canonical.Version(c)})
-	}
-	return b
-}
+func readBuild() build.Info { return build.Read(append(canonical.Relay.Needs(), canonical.Relay)...) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/suggest"
+	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/check"
 	"github.com/holdfast-dev/holdfast/relay/retry"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sethvargo/go-envconfig"
 
-	"github.com/holdfast-dev/holdfast/cmd/relay/internal/suggest"
+	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 )
 
 // Sources are where values come from.

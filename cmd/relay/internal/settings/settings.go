@@ -33,7 +33,7 @@ type Settings struct {
 	NATSCertFile  string `env:"NATS_TLS_CERT_FILE" section:"nats" doc:"Client certificate for NATS, in PEM, with its key."`
 	NATSKeyFile   string `env:"NATS_TLS_KEY_FILE" section:"nats" doc:"Key of the client certificate for NATS, in PEM."`
 
-	Stream          string `env:"STREAM" section:"stream" example:"ORDERS" doc:"JetStream stream that must store the events. Needed by relay run, relay check and relay stream."`
+	Stream          string `env:"STREAM" section:"stream" example:"ORDERS" doc:"JetStream stream that must store the events. Needed by relay run, relay check, relay stream, relay reconcile and relay replay."`
 	SubjectPrefix   string `env:"SUBJECT_PREFIX, default=events" section:"stream" doc:"What {prefix} stands for in the subject template."`
 	SubjectTemplate string `env:"SUBJECT_TEMPLATE, default={prefix}.{type}" section:"stream" doc:"Subject of an event, made of {prefix}, {type}, {source}, {subject} and {partitionkey}."`
 

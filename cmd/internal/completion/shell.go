@@ -1,0 +1,27 @@
+package completion
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// Shell is a shell that can complete a program's commands.
+type Shell struct {
+	Name string
+	Load string // what a person types to have it
+	// Write writes the script of a program, given its root command.
+	Write func(root *cobra.Command, w io.Writer) error
+}
+
+// Shells returns the shells that can complete a program.
+func Shells(program string) []Shell {
+	return []Shell{
+		{"bash", program + " completion bash > ~/.local/share/bash-completion/completions/" + program,
+			func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
+		{"zsh", program + ` completion zsh > "${fpath[1]}/_` + program + `"`, (*cobra.Command).GenZshCompletion},
+		{"fish", program + " completion fish > ~/.config/fish/completions/" + program + ".fish",
+			func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
+		{"powershell", program + " completion powershell | Out-String | Invoke-Expression", (*cobra.Command).GenPowerShellCompletionWithDesc},
+	}
+}

@@ -1,8 +1,0 @@
-// Package output writes what a command has to say on standard output: text for people, JSON
-// for programs.
-//
-// The JSON is a contract. It is only ever added to. Text may change at any time.
-//
-// Colour is used on a terminal only, never with NO_COLOR or TERM=dumb, and never to
-// say something that the words do not say.
-package output
