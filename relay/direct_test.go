@@ -13,5 +13,8 @@ func (s *setup) pooled() bool { return false }
 // otherQueryModes are those that work beside the default one.
 var otherQueryModes = []string{"exec", "cache_describe", "describe_exec"}
 
+// killBackends ends the sessions of a pod that is killed.
+const killBackends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1"
+
 // renewSessions gives the relays new sessions, where somebody else keeps the old ones.
 func (s *setup) renewSessions() {}

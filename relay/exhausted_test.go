@@ -103,7 +103,11 @@ func (s *setup) limitedDatabase() shortage {
 	return shortage{url: u.String(),
 		begin: func() {
 			s.exec("ALTER DATABASE " + s.db.Name + " CONNECTION LIMIT 0")
-			s.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", login)
+			if s.pooled() {
+				s.renewSessions()
+			} else {
+				s.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", login)
+			}
 		},
 		end: func() { s.exec("ALTER DATABASE " + s.db.Name + " CONNECTION LIMIT -1") },
 	}

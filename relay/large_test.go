@@ -38,7 +38,7 @@ func TestLargeEventsAreBoundedInMemory(t *testing.T) {
 	})
 	var peak int64
 	start := time.Now()
-	s.eventually("the large events are settled", time.Minute, func() bool {
+	s.eventually("the large events are settled", 2*time.Minute, func() bool {
 		peak = max(peak, c.memory())
 		return s.settled() == n
 	})

@@ -32,6 +32,10 @@ func (s *setup) pooled() bool { return true }
 // no name, and is executed in a transaction of its own.
 var otherQueryModes = []string{"exec", "cache_describe"}
 
+// killBackends ends what would go on without a pod that is killed. The sessions are the pooler's, and
+// the others may be somebody else's by now.
+const killBackends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'"
+
 // renewSessions lets the pooler drop its sessions, as an operator would after a failover.
 func (s *setup) renewSessions() {
 	s.t.Helper()

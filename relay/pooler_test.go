@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/e2e/harness"
+	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
@@ -113,6 +114,19 @@ func TestReadOnlySessionOfAPooler(t *testing.T) {
 	for _, p := range []*pod{p, late} {
 		s.eventually("ready", 40*time.Second, func() bool { return p.Ready() == nil })
 	}
+}
+
+// TestListenThroughAPoolerIsFound: the pooler takes a LISTEN and swallows the notifications. The relay
+// says so, and polls.
+func TestListenThroughAPoolerIsFound(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	p := s.start(func(c *relayConfig) { c.ListenChannel, c.AckTimeout = outbox.WakeChannel, 500*time.Millisecond })
+	s.eventually("it is told", 40*time.Second, func() bool {
+		return strings.Contains(p.logs.String(), "no wake-ups by LISTEN") && strings.Contains(p.logs.String(), "pooler in transaction mode")
+	})
+	s.stage("k", 5)
+	s.wantLogInStream(40 * time.Second)
 }
 
 func (s *setup) execOn(conn *pgx.Conn, sql string) {

@@ -112,7 +112,7 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 		dead.Store(true)
 		nc.Close()
 		wires.cut()
-		if _, err := s.db.Pool.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", name); err != nil {
+		if _, err := s.db.Pool.Exec(context.Background(), killBackends, name); err != nil {
 			s.t.Errorf("terminate backends of %s: %v", name, err)
 		}
 	}

@@ -49,7 +49,7 @@ func TestWakeUpOverNATS(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	nc := s.connect()
-	s.startAsleep(s.db.URL, func(c *relayConfig) { c.WakeSubject = wakeSubject })
+	s.startAsleep(s.relayURL(), func(c *relayConfig) { c.WakeSubject = wakeSubject })
 	s.stage("k", 3)
 	s.eventually("the events are there", soon, func() bool {
 		if err := outbox.Wake(nc, wakeSubject); err != nil { // again: the subscription may be younger
@@ -114,7 +114,7 @@ func TestRelayMayNotSubscribe(t *testing.T) {
 		}
 	})
 	s.js = outboxtest.NewStream(t, s.as("any:any@"), streamName, "events.>")
-	p := s.startOn(s.db.URL, s.as("relay:right@"), func(c *relayConfig) { c.WakeSubject = wakeSubject })
+	p := s.startOn(s.relayURL(), s.as("relay:right@"), func(c *relayConfig) { c.WakeSubject = wakeSubject })
 	s.stage("k", 5)
 	s.eventually("the events are there", soon, func() bool { return s.count() == 5 })
 	s.eventually("it is told", soon, func() bool { return strings.Contains(p.logs.String(), "no wake-ups over NATS") })
@@ -139,7 +139,8 @@ func (s *setup) denied() int {
 	return strings.Count(log, "Subscription Violation")
 }
 
-// TestWakeUpByNotify: staging notifies, and the event leaves long before the relay polls.
+// TestWakeUpByNotify: staging notifies, and the event leaves long before the relay polls. It never
+// goes through a pooler, which would swallow what is listened to.
 func TestWakeUpByNotify(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 const (
@@ -34,10 +35,16 @@ type PoolerOptions struct {
 // Pooler is pgbouncer in front of one server, for every database and every role of it, whoever
 // says so. Its methods are safe for concurrent use.
 type Pooler struct {
-	port  int
-	keeps bool
-	work  *workDir
-	proc  *process
+	program string
+	account *account // nil when it runs as ourselves
+	conf    poolerConf
+	port    int // fixed once StartPooler has returned
+	work    *workDir
+
+	stop    chan struct{} // closed by Close
+	stopped sync.Once
+	watched chan struct{} // closed when nobody starts it again; nil before the first start
+	proc    *process      // of the start, then of the watcher, then of Close
 }
 
 // StartPooler starts pgbouncer in front of the server that a URL names, and returns when it
@@ -55,22 +62,23 @@ func StartPooler(ctx context.Context, server string, opts PoolerOptions) (*Poole
 	if err != nil {
 		return nil, err
 	}
-	account, err := unprivileged()
-	if err != nil {
+	p := &Pooler{program: program, conf: poolerSettings(u, opts, minor), stop: make(chan struct{})}
+	if p.account, err = unprivileged(); err != nil {
 		return nil, err
 	}
-	p := &Pooler{}
 	if p.work, err = newWorkDir("", "pgbouncer"); err != nil {
 		return nil, fmt.Errorf("make a directory for pgbouncer: %w", err)
 	}
-	if err := account.own(p.work.path); err != nil {
+	if err := p.account.own(p.work.path); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	ctx, cancel := withDefaultDeadline(ctx, startLimit)
 	defer cancel()
-	if err := p.startOnFreePort(ctx, program, account, poolerSettings(u, opts, minor)); err != nil {
+	if err := p.startOnFreePort(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	p.watched = make(chan struct{})
+	go p.watch()
 	return p, nil
 }
 
@@ -98,38 +106,67 @@ func poolerMinor(ctx context.Context, program string) (int, error) {
 }
 
 // startOnFreePort tries another port when someone took the one it chose.
-func (p *Pooler) startOnFreePort(ctx context.Context, program string, a *account, conf poolerConf) error {
+func (p *Pooler) startOnFreePort(ctx context.Context) error {
 	for try := 1; ; try++ {
 		var err error
 		if p.port, err = freePort(); err != nil {
 			return err
 		}
-		if err = p.launch(ctx, program, a, conf); err == nil || try == startTries || !portBusy(p.port) {
-			p.keeps = conf.keeps
+		if err = p.launch(ctx); err == nil || try == startTries || !portBusy(p.port) {
 			return err
 		}
 	}
 }
 
-func (p *Pooler) launch(ctx context.Context, program string, a *account, conf poolerConf) error {
+// watch starts a pooler that ended by itself again, as an operating system does: 1.18
+// gives up when the server ends a session in the moment in which it is handed to another client.
+func (p *Pooler) watch() {
+	defer close(p.watched)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-p.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-p.proc.done:
+		}
+		for p.launch(ctx) != nil { // its log says why
+			if pause(ctx) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (p *Pooler) launch(ctx context.Context) error {
 	file := filepath.Join(p.work.path, "pgbouncer.ini")
-	text := conf.text(p.work.path, p.port)
+	text := p.conf.text(p.work.path, p.port)
 	if err := errors.Join(os.WriteFile(file, []byte(text), 0o644),
 		os.WriteFile(filepath.Join(p.work.path, "users"), []byte(`"`+superuser+`" ""`+"\n"), 0o644)); err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(p.work.path, poolerLogName))
+	before := strings.Count(p.Log(), poolerUp)
+	log, err := os.OpenFile(filepath.Join(p.work.path, poolerLogName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the child has its own
-	cmd := exec.Command(program, file)
+	cmd := exec.Command(p.program, file)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = childAttr(a)
-	if p.proc, err = startProcess(cmd); err != nil {
+	cmd.SysProcAttr = childAttr(p.account)
+	proc, err := startProcess(cmd)
+	if err != nil {
 		return fmt.Errorf("start pgbouncer: %w", err)
 	}
-	for !strings.Contains(p.Log(), poolerUp) {
+	p.proc = proc
+	for strings.Count(p.Log(), poolerUp) == before {
 		select {
 		case <-p.proc.done:
 			return fmt.Errorf("start pgbouncer: %w: %v\n%s", errExited, p.proc.err, p.Log())
@@ -147,6 +184,10 @@ func (p *Pooler) launch(ctx context.Context, program string, a *account, conf po
 // Close ends the pooler at once, and with it every connection through it. Closing twice is
 // harmless.
 func (p *Pooler) Close() error {
+	p.stopped.Do(func() { close(p.stop) })
+	if p.watched != nil {
+		<-p.watched
+	}
 	if p.proc != nil {
 		p.proc.kill()
 	}
@@ -157,7 +198,7 @@ func (p *Pooler) Close() error {
 }
 
 // KeepsStatements says whether a prepared statement outlives the transaction.
-func (p *Pooler) KeepsStatements() bool { return p.keeps }
+func (p *Pooler) KeepsStatements() bool { return p.conf.keeps }
 
 // URL returns a URL of the server with the address of the pooler in it. Where the pooler loses
 // prepared statements, it says that none shall be used.
@@ -167,7 +208,7 @@ func (p *Pooler) URL(server string) (string, error) {
 		return "", fmt.Errorf("url of a pooler: %w", err)
 	}
 	u.Host = net.JoinHostPort(loopback, strconv.Itoa(p.port))
-	if query := u.Query(); !p.keeps && !query.Has("default_query_exec_mode") {
+	if query := u.Query(); !p.conf.keeps && !query.Has("default_query_exec_mode") {
 		query.Set("default_query_exec_mode", "exec")
 		u.RawQuery = query.Encode()
 	}

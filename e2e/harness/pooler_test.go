@@ -4,8 +4,10 @@ package harness_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -74,6 +76,33 @@ func TestPoolerThatCannotStartSaysWhy(t *testing.T) {
 	_, err := harness.StartPooler(t.Context(), "postgres://127.0.0.1:1", harness.PoolerOptions{Settings: map[string]string{"pool_mode": "nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "pool_mode") {
 		t.Errorf("start: %v, want the reason", err)
+	}
+}
+
+// TestPoolerComesBack: one that was killed is there again, at the same place.
+func TestPoolerComesBack(t *testing.T) {
+	t.Parallel()
+	pg := startPostgres(t, harness.PostgresOptions{})
+	p, through := startPooler(t, pg.URL("postgres"), nil)
+	console, err := pgx.Connect(t.Context(), strings.Replace(through, "/postgres?", "/pgbouncer?default_query_exec_mode=simple_protocol&", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = console.Exec(t.Context(), "SHUTDOWN") // it answers with its end
+	_ = console.Close(context.Background())
+	deadline := time.Now().Add(time.Minute)
+	for strings.Count(p.Log(), "process up:") < 2 {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is not there again:\n%s", p.Log())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	conn, err := pgx.Connect(t.Context(), through)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(conn.Ping(t.Context()), conn.Close(t.Context())); err != nil {
+		t.Error(err)
 	}
 }
 

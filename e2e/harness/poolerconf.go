@@ -25,6 +25,8 @@ func poolerSettings(server *url.URL, opts PoolerOptions, minor int) poolerConf {
 		"max_client_conn":   "500",
 		// As pgbouncer has it by default: what one client leaves in a session meets the next.
 		"server_reset_query_always": "0",
+		// Events of a megabyte pass in pieces of this size.
+		"pkt_buf": "65536",
 		// The default of 15 s would have every test of an outage wait.
 		"server_login_retry": "0.1",
 	}
