@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -27,6 +28,9 @@ func (r *Relay) explain(ctx context.Context, f failure) failure {
 	}
 	if last := r.js.Conn().LastError(); last != nil {
 		f.err = fmt.Errorf("%w; the last error of the connection: %w", f.err, last)
+		if errors.Is(last, nats.ErrPermissionViolation) {
+			f.class = Unavailable
+		}
 	}
 	return f
 }
