@@ -5,12 +5,16 @@ import (
 	"os"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 func TestMain(m *testing.M) {
 	if settings := os.Getenv(childEnv); settings != "" {
 		os.Exit(runChild(settings))
+	}
+	if fault.IsNode() {
+		os.Exit(fault.RunNode())
 	}
 	flag.Parse()
 	chosen := false
