@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/wire"
 )
 
 // explainTimeout bounds the question after a silence; the batch is published again anyway.
@@ -37,28 +39,42 @@ func (r *Relay) explain(ctx context.Context, f failure) failure {
 
 // nobodyStores returns why no stream takes the event, nil when one does or nobody can say.
 func (r *Relay) nobodyStores(ctx context.Context, e *event) error {
-	if e == nil || ctx.Err() != nil || !r.js.Conn().IsConnected() {
+	encoder, err := r.cfg.encoder()
+	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(r.cfg.AckTimeout, explainTimeout))
 	defer cancel()
-	stream, err := r.js.Stream(ctx, r.cfg.Stream)
-	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return fmt.Errorf("stream %s: %w", r.cfg.Stream, err)
-	case err != nil:
+	return nobodyStores(ctx, r.js, r.cfg.Stream, encoder, e)
+}
+
+func nobodyStores(ctx context.Context, js jetstream.JetStream, name string, encoder *wire.Encoder, e *event) error {
+	if e == nil || ctx.Err() != nil || !js.Conn().IsConnected() {
 		return nil
 	}
-	encoder, err := r.cfg.encoder()
-	if err != nil {
+	stream, err := js.Stream(ctx, name)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return fmt.Errorf("stream %s: %w", name, err)
+	case err != nil:
 		return nil
 	}
 	msg, err := encoder.Encode(&e.Record)
 	if err != nil || takes(stream.CachedInfo().Config.Subjects, msg.Subject) {
 		return nil
 	}
-	return fmt.Errorf("stream %s does not have the subject %s: %w", r.cfg.Stream, msg.Subject, jetstream.ErrNoStreamResponse)
+	return &SubjectError{Stream: name, Subject: msg.Subject}
 }
+
+// SubjectError says that the stream is there and does not have the subject of an event.
+type SubjectError struct{ Stream, Subject string }
+
+func (e *SubjectError) Error() string {
+	return "stream " + e.Stream + " does not have the subject " + e.Subject
+}
+
+// Unwrap returns what the client says where nobody else listens on the subject.
+func (e *SubjectError) Unwrap() error { return jetstream.ErrNoStreamResponse }
 
 // takes reports whether one of the patterns matches a subject.
 func takes(patterns []string, subject string) bool {
