@@ -40,12 +40,14 @@ func runChild(settings string) int {
 		fmt.Fprintln(os.Stderr, "settings:", err)
 		return 1
 	}
-	s.Config.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	var bug bug
+	s.Config.Logger = slog.New(buggyHandler{Handler: slog.NewTextHandler(os.Stderr, nil), bug: &bug})
 	poolConfig, err := relay.PoolConfig(s.Database, s.Config.Workers)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	poolConfig.ConnConfig.Tracer = buggyTracer{&bug}
 	pool, err := pgxpool.NewWithConfig(context.Background(), poolConfig)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,20 +66,24 @@ func runChild(settings string) int {
 		return 1
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	go answer(r, stop)
+	go answer(r, stop, &bug)
 	if err := r.Run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
-		return 1
+		os.Exit(1) // without closing the pool: a part that died may have a connection
 	}
 	return 0
 }
 
 // answer prints one line for each line that it reads.
-func answer(r *relay.Relay, stop context.CancelFunc) {
+func answer(r *relay.Relay, stop context.CancelFunc, b *bug) {
 	defer stop()
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
-		switch in.Text() {
+		question, argument, _ := strings.Cut(in.Text(), " ")
+		switch question {
+		case "break":
+			b.in.Store(&argument)
+			fmt.Println("from now on")
 		case "ready":
 			if err := r.Ready(); err != nil {
 				fmt.Println(strconv.Quote(err.Error()))

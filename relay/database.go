@@ -32,16 +32,20 @@ func (d *database) with(ctx context.Context, prefix, sql string, args []any, eac
 	b.Queue(prefix)
 	b.Queue(sql, args...)
 	results := d.pool.SendBatch(ctx, &b)
-	if incarnation, err = firstColumn(results.Query()); err == nil {
-		var rows pgx.Rows
-		if rows, err = results.Query(); err == nil {
-			err = collect(rows, each)
+	defer func() { // also in a panic: the connection goes back
+		if closeErr := results.Close(); err == nil {
+			err = closeErr
 		}
+		err = d.checked(err)
+	}()
+	if incarnation, err = firstColumn(results.Query()); err != nil {
+		return incarnation, err
 	}
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
+	rows, err := results.Query()
+	if err != nil {
+		return incarnation, err
 	}
-	return incarnation, d.checked(err)
+	return incarnation, collect(rows, each)
 }
 
 func firstColumn(rows pgx.Rows, err error) (string, error) {

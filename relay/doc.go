@@ -84,7 +84,9 @@
 //
 // Unknown and unavailable are published again, with the same ids, after a capped and
 // jittered pause, for as long as it takes; nothing is written and nothing is
-// counted against the event. See [Class] for the table of errors.
+// counted against the event. docs/errors.md has the table of what comes back and what it
+// means. No answer at all may mean that nobody stores the subject and somebody else
+// listens on it, so the stream is asked.
 //
 // A refused event goes, in the statement that settles its batch, to where it waits for its
 // retries, and later events of its key wait behind it: in the same batch, and in later
@@ -100,6 +102,14 @@
 // outage was. Only ids that the lanes have not settled are kept, however long the stream
 // is. The dedup window remains the belt against what the dead owner still had
 // on its way.
+//
+// # Parts
+//
+// A relay is a scout that looks for events, a steward that keeps leases, a probe that asks for
+// the stream, a retrier, those that take wake-ups, and a drain for each busy lane. None may be
+// missing in silence: one that panics or ends by itself stops the others in order, and Run
+// returns a [*PartError]. A lane whose drain died is left to its lease. Looking and claiming
+// never waits for a lock of another relay.
 //
 // # Crash table
 //

@@ -18,6 +18,9 @@ type health struct {
 	mu       sync.Mutex
 	database outage
 	broker   outage
+	// ended says that the relay does nothing any more, and over why; nil after a stop.
+	ended bool
+	over  error
 }
 
 // outage is a time during which something cannot be used. The zero value is none.
@@ -132,14 +135,19 @@ func (h *health) ok(o *outage, from int16, message string) {
 
 // NotReadyError says what keeps a relay from its work.
 type NotReadyError struct {
-	What  string // "database", "broker" or "start"
+	What  string // "database", "broker", "start", or "end" once Run has returned
 	Since time.Time
 	Err   error
 	Hint  string
 }
 
 func (e *NotReadyError) Error() string {
-	if e.Err == nil {
+	switch {
+	case e.What == "end" && e.Err != nil:
+		return "the relay ended: " + e.Err.Error()
+	case e.What == "end":
+		return "the relay ended"
+	case e.Err == nil:
 		return e.What + ": not done yet"
 	}
 	return fmt.Sprintf("%s unavailable for %s: %v", e.What, time.Since(e.Since).Round(time.Second), e.Err)
@@ -148,9 +156,19 @@ func (e *NotReadyError) Error() string {
 // Unwrap returns the cause.
 func (e *NotReadyError) Unwrap() error { return e.Err }
 
+// end says that the relay has ended, and why.
+func (h *health) end(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended, h.over = true, err
+}
+
 func (h *health) ready() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.ended {
+		return &NotReadyError{What: "end", Err: h.over}
+	}
 	for _, o := range []struct {
 		what string
 		*outage

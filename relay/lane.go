@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -59,7 +58,6 @@ var (
 // drain publishes what a lane has until it has nothing more or the relay stops. It owns
 // the lane's cursor while it runs.
 func (r *Relay) drain(soft context.Context, l *lane) {
-	defer r.draining.Done()
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	for soft.Err() == nil && l.ctx.Err() == nil {
 		more, err := r.round(soft, l)
@@ -148,7 +146,7 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 		if l.ctx.Err() != nil {
 			return false
 		}
-		r.health.brokerFailed(l.number, r.explain(fail))
+		r.health.brokerFailed(l.number, r.explain(l.ctx, fail))
 		if b.stored() > before {
 			pause.reset() // some got through: the broker is there
 		}
@@ -179,15 +177,6 @@ func (r *Relay) attempt(l *lane, b *batch) failure {
 		r.known.advance(last)
 	}
 	return fail
-}
-
-// explain adds why nothing was acknowledged, if the connection knows: a server that denies a
-// publication does not answer it.
-func (r *Relay) explain(f failure) failure {
-	if last := r.js.Conn().LastError(); f.class == Unknown && last != nil {
-		f.err = fmt.Errorf("%w; the last error of the connection: %w", f.err, last)
-	}
-	return f
 }
 
 // settleUntilKnown settles a published batch. A settle that fails, or whose outcome is unknown,

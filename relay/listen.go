@@ -18,6 +18,7 @@ var errNotHeard = errors.New("a notification that the relay sent itself did not 
 // notifications the relay polls, as it does anyway.
 func (r *Relay) listen(soft context.Context) error {
 	if r.cfg.ListenChannel == "" {
+		<-soft.Done()
 		return nil
 	}
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.UnreadyAfter}
@@ -53,7 +54,13 @@ func listenHint(err error) string {
 // listenOnce listens on one connection until something fails. It calls heard when the connection
 // has proven that notifications arrive.
 func (r *Relay) listenOnce(soft context.Context, heard func()) error {
-	conn, err := pgx.ConnectConfig(soft, r.db.pool.Config().ConnConfig)
+	cfg := r.db.pool.Config()
+	if cfg.BeforeConnect != nil { // it may know a newer password
+		if err := cfg.BeforeConnect(soft, cfg.ConnConfig); err != nil {
+			return fmt.Errorf("connect to listen: %w", err)
+		}
+	}
+	conn, err := pgx.ConnectConfig(soft, cfg.ConnConfig)
 	if err != nil {
 		return fmt.Errorf("connect to listen: %w", err)
 	}

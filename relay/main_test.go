@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if settings := os.Getenv(childEnv); settings != "" {
 		os.Exit(runChild(settings))
 	}
+	if fault.IsNode() {
+		os.Exit(fault.RunNode())
+	}
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })

@@ -76,6 +76,32 @@ func TestBrokerOutageLosesNothingAndBurnsNothing(t *testing.T) {
 	}
 }
 
+// TestDatabaseOutageCostsNoProcessorTime: a relay whose database is gone waits, and does not ask again
+// as fast as it can.
+func TestDatabaseOutageCostsNoProcessorTime(t *testing.T) {
+	t.Parallel()
+	const outage = 10 * time.Second
+	s, pg := newSetupIn(t, nil)
+	c := s.startChild(func(c *relayConfig) { *c = relayConfig{Stream: streamName, UnreadyAfter: time.Second} })
+	s.stage("k", 10)
+	s.eventually("10 events settled", 30*time.Second, func() bool { return s.settled() == 10 })
+	s.stopDatabase(pg, "immediate")
+	s.eventually("not ready", 30*time.Second, func() bool { return c.ready() != "" })
+	start, lines, cpu := time.Now(), c.logs.lines(), c.cpu()
+	s.eventually("some time has passed", 2*outage, func() bool { return time.Since(start) >= outage })
+	lasted, used := time.Since(start), c.cpu()-cpu
+	t.Logf("%s of processor time in %s without a database", used, lasted)
+	if used > lasted/4 {
+		t.Errorf("the relay used %s of processor time in %s without a database", used, lasted)
+	}
+	if n := c.logs.lines() - lines; n > 10 {
+		t.Errorf("%d log lines in %s:\n%s", n, lasted, c.logs)
+	}
+	s.startDatabase(pg)
+	s.stage("k", 10)
+	s.wantLogInStream(60 * time.Second)
+}
+
 // TestBrokerRestartsUnderLoad restarts the broker again and again under load.
 func TestBrokerRestartsUnderLoad(t *testing.T) {
 	t.Parallel()

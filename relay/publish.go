@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go"
@@ -51,7 +52,8 @@ func (e *RefusedError) Error() string {
 
 // Publish publishes the events, those of one key in their order, and returns nil when
 // the stream has acknowledged all of them. Otherwise some may be stored; publishing all
-// of them again is harmless while the stream remembers their ids.
+// of them again is harmless while the stream remembers their ids. A [*RefusedError] or a
+// [*SubjectError] is about one event; every other error is about the broker.
 func (p *Publisher) Publish(ctx context.Context, events []outbox.Record) error {
 	b := &batch{events: make([]event, len(events))}
 	for i := range events {
@@ -62,6 +64,11 @@ func (p *Publisher) Publish(ctx context.Context, events []outbox.Record) error {
 	for i := range b.events {
 		if e := &b.events[i]; e.refused != nil {
 			return &RefusedError{EventID: e.ID, Code: e.refused.Code}
+		}
+	}
+	if errors.Is(fail.err, jetstream.ErrNoStreamResponse) || errors.Is(fail.err, nats.ErrNoResponders) || fail.class == Unknown {
+		if err := nobodyStores(ctx, p.pub.js, p.pub.stream, p.pub.encoder, fail.event); err != nil {
+			fail.err = err
 		}
 	}
 	if fail.class != "" {

@@ -46,6 +46,8 @@ type Relay struct {
 	lanes map[int16]*lane
 	// draining counts the goroutines that drain a lane.
 	draining sync.WaitGroup
+	// broken takes the death of a goroutine that drains a lane. Capacity 1; never closed.
+	broken chan *PartError
 }
 
 // publisher puts a batch into the stream. See [asyncPublisher.attempt] for the contract.
@@ -85,6 +87,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 		workers: make(chan struct{}, cfg.Workers),
 		kick:    make(chan struct{}, 1),
 		woken:   make(chan struct{}, 1),
+		broken:  make(chan *PartError, 1),
 		lanes:   map[int16]*lane{},
 	}, nil
 }
@@ -96,14 +99,15 @@ var errStopping = errors.New("the relay is stopping")
 // lets batches in flight finish for StopTimeout at most; what is left then is cut, and
 // will be published again by the next owner of its lane. Lanes are handed back. It
 // returns nil after a stop, and an error only for what no waiting mends: a schema that
-// this build does not know, another cluster's database, a role without rights. [outbox.Hint]
-// says what to do about it. Call it once.
-func (r *Relay) Run(ctx context.Context) error {
+// this build does not know, another cluster's database, a role without rights, or a part of the
+// relay that died ([*PartError]). [outbox.Hint] says what to do about it. Call it once.
+func (r *Relay) Run(ctx context.Context) (err error) {
+	defer func() { r.health.end(err) }()
 	controlPool, err := r.openControl(ctx)
 	if err != nil {
 		return err
 	}
-	defer controlPool.Close()
+	defer closeSoon(controlPool, r.cfg.StopTimeout)
 	r.control.pool = controlPool
 
 	if err := r.start(ctx); err != nil {
@@ -118,17 +122,23 @@ func (r *Relay) Run(ctx context.Context) error {
 	hard, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errStopping)
 	group, soft := errgroup.WithContext(ctx)
-	group.Go(func() error { return r.scout(soft) })
-	group.Go(func() error { return r.steward(soft, hard) })
-	group.Go(func() error { return r.probe(soft) })
-	group.Go(func() error { return r.retry(soft) })
-	group.Go(func() error { return r.subscribe(soft) })
-	group.Go(func() error { return r.listen(soft) })
+	for name, run := range map[string]func() error{
+		"scout":   func() error { return r.scout(soft) },
+		"steward": func() error { return r.steward(soft, hard) },
+		"probe":   func() error { return r.probe(soft) },
+		"retry":   func() error { return r.retry(soft) },
+		"wake-up": func() error { return r.subscribe(soft) },
+		"listen":  func() error { return r.listen(soft) },
+	} {
+		group.Go(func() error { return part(soft, name, run) })
+	}
+	group.Go(func() error { return r.watchDrains(soft) })
 	err = group.Wait()
 
 	r.stop(hard, cut)
-	if ctx.Err() != nil {
-		err = nil
+	err = r.brokenAtLast(err)
+	if died := (*PartError)(nil); errors.As(err, &died) {
+		r.log.Error("a part of the relay died", "part", died.Part, "error", died.Err, "stack", died.Stack)
 	}
 	r.log.Info("relay stopped", "error", err)
 	return err

@@ -84,7 +84,7 @@ func (r *Relay) retryDue(soft context.Context) (int, error) {
 	if fail.class == "" {
 		r.health.brokerOK(fromRetrier)
 	} else {
-		r.health.brokerFailed(fromRetrier, fail)
+		r.health.brokerFailed(fromRetrier, r.explain(ctx, fail))
 	}
 	for i, c := range known {
 		err := r.recordRetry(ctx, c, &b.events[i])

@@ -103,7 +103,7 @@ func (r *Relay) startLanes(soft context.Context, idle []*lane, found scouted) (s
 		l.busy = true
 		r.draining.Add(1)
 		started++
-		go r.drain(soft, l)
+		go r.drainPart(soft, l)
 	}
 	return started, foreign
 }

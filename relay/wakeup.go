@@ -13,13 +13,17 @@ import (
 // subscription the relay polls, as it does anyway.
 func (r *Relay) subscribe(soft context.Context) error {
 	if r.cfg.WakeSubject == "" {
+		<-soft.Done()
 		return nil
 	}
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.UnreadyAfter}
 	told := false
 	for {
 		err := r.hear(soft, &told)
-		if soft.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) {
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			<-soft.Done() // for good: nobody will say anything
+		}
+		if soft.Err() != nil {
 			return nil
 		}
 		if !told {

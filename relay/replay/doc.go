@@ -18,7 +18,8 @@
 // # Order
 //
 // Events go out in the order of the log, a chunk at a time, those of a key one after the other. An event
-// that the broker refuses is counted and left out, and the others go on.
+// that the broker refuses, or whose subject the stream does not have, is counted and left out, and the
+// others go on.
 //
 // # Crash table
 //

@@ -28,7 +28,7 @@ const (
 type Result struct {
 	Epoch     int64
 	Published int64 // acknowledged
-	Refused   int64 // left out: the broker would not have them
+	Refused   int64 // left out: the broker would not have them, or the stream does not have their subjects
 	// Last is the number in the log of the last event that was published or refused, for
 	// Config.After.
 	Last int64
@@ -110,15 +110,14 @@ func (r *replay) places(ctx context.Context) ([]records.Place, error) {
 	return places, nil
 }
 
-// publish publishes a chunk. When the broker refuses one of its events, they go out one by one.
+// publish publishes a chunk. When one of its events cannot be sent, they go out one by one.
 func (r *replay) publish(ctx context.Context, list []records.Record) error {
 	events := make([]outbox.Record, len(list))
 	for i := range list {
 		events[i] = list[i].Record
 	}
 	err := r.try(ctx, events)
-	var refused *relay.RefusedError
-	if !errors.As(err, &refused) {
+	if !aboutOne(err) {
 		if err == nil {
 			r.result.Published += int64(len(events))
 		}
@@ -126,7 +125,7 @@ func (r *replay) publish(ctx context.Context, list []records.Record) error {
 	}
 	for i := range events {
 		switch err := r.try(ctx, events[i:i+1]); {
-		case errors.As(err, &refused):
+		case aboutOne(err):
 			r.result.Refused++
 		case err != nil:
 			return err
@@ -144,8 +143,7 @@ func (r *replay) try(ctx context.Context, events []outbox.Record) error {
 	for n := 1; ; n++ {
 		// What is in flight is waited for, also when ctx ends: it takes an ack timeout at most.
 		err := r.pub.Publish(context.WithoutCancel(ctx), events)
-		var refused *relay.RefusedError
-		if err == nil || errors.As(err, &refused) || n == tries {
+		if err == nil || aboutOne(err) || n == tries {
 			return err
 		}
 		if err := wait(ctx, pause); err != nil {
@@ -153,6 +151,14 @@ func (r *replay) try(ctx context.Context, events []outbox.Record) error {
 		}
 		pause *= 2
 	}
+}
+
+// aboutOne reports whether an error is about one event, so that waiting mends nothing and the
+// others can go on.
+func aboutOne(err error) bool {
+	var refused *relay.RefusedError
+	var subject *relay.SubjectError
+	return errors.As(err, &refused) || errors.As(err, &subject)
 }
 
 // pace waits until the events that are out have had their time.

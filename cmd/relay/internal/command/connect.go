@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
@@ -23,6 +24,25 @@ func openPool(ctx context.Context, s *settings.Settings, workers int) (*pgxpool.
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return pool, nil
+}
+
+// poolCloseTimeout bounds the wait for connections that are in use, or were lost by a part of the
+// relay that died.
+const poolCloseTimeout = 5 * time.Second
+
+// closePool closes a pool; the end of the process does the rest.
+func closePool(pool *pgxpool.Pool) {
+	closed := make(chan struct{})
+	go func() {
+		pool.Close()
+		close(closed)
+	}()
+	timer := time.NewTimer(poolCloseTimeout)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	}
 }
 
 // dial connects to NATS for one command: now or not at all. Close the connection.

@@ -100,7 +100,7 @@ func (d *daemon) drain(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
+	defer closePool(pool)
 	opts := append(relay.NATSOptions("holdfast-relay"), d.settings.Login()...)
 	opts = append(opts, d.login.options()...)
 	nc, err := nats.Connect(d.settings.Servers(), opts...)

@@ -22,7 +22,8 @@ const notShown = "(not shown: it cannot be understood and may hold a password)"
 // errNotShown stands for an error whose text may hold a secret.
 var errNotShown = errors.New("it cannot be understood, and is not shown because it may hold a password")
 
-// Pool returns the settings of a pool for that many workers. Its errors hold no part of a
+// Pool returns the settings of a pool for that many workers, which reads the password file again for each
+// connection. Its errors hold no part of a
 // connection string that might be a password.
 func (s *Settings) Pool(workers int) (*pgxpool.Config, error) {
 	if ambiguous(s.DatabaseURL) {
@@ -32,6 +33,9 @@ func (s *Settings) Pool(workers int) (*pgxpool.Config, error) {
 	var unreadable *pgconn.ParseConfigError
 	if errors.As(err, &unreadable) {
 		return nil, readable(s.DatabaseURL)
+	}
+	if err == nil {
+		cfg.BeforeConnect = s.relogin
 	}
 	return cfg, err
 }

@@ -82,6 +82,7 @@ func Load(src Sources, needs ...Need) (*Loaded, error) {
 		}
 	}
 	l.decode(loaded, texts)
+	loaded.Rotated = rotated(loaded.Values, src.ReadFile)
 	l.check(loaded, needs)
 	return loaded, l.error()
 }

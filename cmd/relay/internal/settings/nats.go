@@ -20,18 +20,14 @@ func (s *Settings) Servers() string {
 	return strings.Join(servers, ",")
 }
 
-// Login returns the options with which the client logs in and checks the servers' certificates.
+// Login returns the options with which the client logs in and checks the servers' certificates. Files
+// are read again at each login.
 func (s *Settings) Login() []nats.Option {
 	var opts []nats.Option
 	if s.NATSCredsFile != "" {
 		opts = append(opts, nats.UserCredentials(s.NATSCredsFile))
 	}
-	if s.NATSUser != "" {
-		opts = append(opts, nats.UserInfo(s.NATSUser, s.NATSPassword))
-	}
-	if s.NATSToken != "" {
-		opts = append(opts, nats.Token(s.NATSToken))
-	}
+	opts = append(opts, s.natsLogin()...)
 	if s.NATSCAFile != "" {
 		opts = append(opts, nats.RootCAs(s.NATSCAFile))
 	}

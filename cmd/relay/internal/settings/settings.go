@@ -66,4 +66,8 @@ type Settings struct {
 
 	LogFormat string `env:"LOG_FORMAT, default=text" section:"log" values:"text|json" doc:"Format of the log on stderr."`
 	LogLevel  string `env:"LOG_LEVEL, default=info" section:"log" values:"debug|info|warn|error" doc:"Least level that is logged."`
+
+	// Rotated reads again the secrets that came from files, by the names of their variables. It has
+	// no tags: it is no setting.
+	Rotated map[string]func() string
 }

@@ -48,6 +48,9 @@ var variables = sync.OnceValue(func() []Variable {
 	var all []Variable
 	for f := range reflect.TypeFor[Settings]().Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("env"), ",")
+		if name == "" {
+			continue
+		}
 		v := Variable{
 			Name:     Prefix + name,
 			Section:  Section(f.Tag.Get("section")),
