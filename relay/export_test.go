@@ -10,6 +10,7 @@ func StatementTexts(schema string) map[string]string {
 		"claim": st.claim, "renew": st.renew, "free": st.free, "hand_back": st.handBack, "abandon": st.abandon,
 		"join": st.join, "leave": st.leave, "forget": st.forget,
 		"status_lanes": st.statusLanes, "status_held": st.statusHeld, "status_relays": st.statusRelays,
+		"session_measure": st.sessionMeasure, "measure_waiting": st.waitingRows, "measure_retained": st.retained, "measure_horizon": st.horizon,
 	}
 }
 

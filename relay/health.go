@@ -148,6 +148,13 @@ func (e *NotReadyError) Error() string {
 // Unwrap returns the cause.
 func (e *NotReadyError) Unwrap() error { return e.Err }
 
+// up says what can be used, as far as its last use told.
+func (h *health) up() (database, broker bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.database.since.IsZero(), h.broker.since.IsZero()
+}
+
 func (h *health) ready() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -24,6 +24,8 @@ type statements struct {
 	blocked                               string
 	join, leave, forget, writable         string
 	statusLanes, statusHeld, statusRelays string
+	sessionMeasure                        string
+	waitingRows, retained, horizon        string
 }
 
 func newStatements(schema string) statements {
@@ -41,5 +43,6 @@ func newStatements(schema string) statements {
 		blocked: sql("blocked"),
 		join:    sql("join"), leave: sql("leave"), forget: sql("forget"), writable: sql("writable"),
 		statusLanes: sql("status_lanes"), statusHeld: sql("status_held"), statusRelays: sql("status_relays"),
+		sessionMeasure: sql("session_measure"), waitingRows: sql("measure_waiting"), retained: sql("measure_retained"), horizon: sql("measure_horizon"),
 	}
 }

@@ -193,6 +193,7 @@ func (r *Relay) claim(soft, hard context.Context, limit int) error {
 	have := len(r.lanes)
 	r.mu.Unlock()
 	if len(claimed) > 0 {
+		r.metrics.changed(ctx, len(claimed), laneClaimed)
 		r.log.Info("lanes claimed", "claimed", len(claimed), "lanes", have)
 		r.wake()
 	}
@@ -237,6 +238,7 @@ func (r *Relay) handBack(ctx context.Context, lanes []*lane) {
 		r.log.Warn("hand back lanes: their leases will end by themselves", "lanes", len(lanes), "error", err)
 		return
 	}
+	r.metrics.changed(ctx, len(lanes), laneHandedBack)
 	r.log.Info("lanes handed back", "lanes", len(lanes))
 }
 
