@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -104,5 +103,5 @@ func TestSeriesDoNotDependOnWhatIsPublished(t *testing.T) {
 			t.Errorf("%s has %d series: near the limit of 2000 at which the SDK folds them, with 256 lanes", metric, n)
 		}
 	}
-	t.Log(fmt.Sprintf("%d series of %d metrics", len(before), len(perMetric)))
+	t.Logf("%d series of %d metrics", len(before), len(perMetric))
 }
