@@ -2,6 +2,7 @@ package relay
 
 import (
 	"slices"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay/retry"
@@ -11,6 +12,8 @@ import (
 type event struct {
 	outbox.Record
 	seq int64
+	// staged is when it was staged, by the clock of the database; zero when that was not read.
+	staged time.Time
 	// streamSeq is where the stream stored it; 0 until it is acknowledged.
 	streamSeq uint64
 	// refused is why the broker will not have it; nil unless it said so.
@@ -66,6 +69,17 @@ func (b *batch) stored() int {
 	n := 0
 	for i := range b.events {
 		if b.events[i].streamSeq != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// refused counts the events that the broker refused.
+func (b *batch) refused() int {
+	n := 0
+	for i := range b.events {
+		if b.events[i].refused != nil {
 			n++
 		}
 	}

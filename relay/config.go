@@ -11,6 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/holdfast-dev/holdfast/outbox/wire"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
@@ -88,6 +92,15 @@ type Config struct {
 	// must be safe for concurrent use and should answer at once. Defaults to none.
 	Admit func(context.Context) error `json:"-"`
 
+	// MeasureEvery is the pause between two measurements of the database for metrics; each pod
+	// measures, and pauses longer when measuring takes long. Defaults to 15 s.
+	MeasureEvery time.Duration
+
+	// MeterProvider and TracerProvider take metrics and traces. Default to the global ones of
+	// OpenTelemetry, which do nothing until the process sets others.
+	MeterProvider  metric.MeterProvider
+	TracerProvider trace.TracerProvider
+
 	// Logger takes what the relay has to say. Defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -112,6 +125,13 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Retry, retry.DefaultPolicy())
 	setDefault(&c.StopTimeout, 10*time.Second)
 	setDefault(&c.UnreadyAfter, 15*time.Second)
+	setDefault(&c.MeasureEvery, 15*time.Second)
+	if c.MeterProvider == nil {
+		c.MeterProvider = otel.GetMeterProvider()
+	}
+	if c.TracerProvider == nil {
+		c.TracerProvider = otel.GetTracerProvider()
+	}
 	if c.Owner == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -163,6 +183,7 @@ func (c Config) validate() error {
 	check(c.AckTimeout >= 100*time.Millisecond, "ack timeout %s: must be 100ms at least", c.AckTimeout)
 	check(c.RetryMin >= time.Millisecond && c.RetryMin <= c.RetryMax, "retry min %s: must be 1ms to retry max (%s)", c.RetryMin, c.RetryMax)
 	check(c.StopTimeout > 0, "stop timeout %s: must be positive", c.StopTimeout)
+	check(c.MeasureEvery >= 100*time.Millisecond, "measure every %s: must be 100ms at least", c.MeasureEvery)
 	check(c.UnreadyAfter > 0, "unready after %s: must be positive", c.UnreadyAfter)
 	if len(e.Problems) > 0 {
 		return &e

@@ -39,7 +39,7 @@ func TestConfigErrorNamesEveryProblem(t *testing.T) {
 		Stream: "a.b", Schema: "outbox; DROP TABLE x", Group: strings.Repeat("g", 65), Owner: "a\x00b", Version: "\xff",
 		BatchSize: 10_001, BatchBytes: 1, Workers: 257, Lease: time.Millisecond,
 		PollMin: time.Second, PollMax: time.Millisecond, AckTimeout: time.Millisecond,
-		RetryMin: time.Second, RetryMax: time.Millisecond, StopTimeout: -1, UnreadyAfter: -1,
+		RetryMin: time.Second, RetryMax: time.Millisecond, StopTimeout: -1, UnreadyAfter: -1, MeasureEvery: 1,
 	})
 	var config *relay.ConfigError
 	if !errors.As(err, &config) {
@@ -47,7 +47,7 @@ func TestConfigErrorNamesEveryProblem(t *testing.T) {
 	}
 	for _, want := range []string{
 		"stream ", "schema ", "group ", "owner ", "version ", "batch size ", "batch bytes ", "workers ", "lease ",
-		"poll min ", "ack timeout ", "retry min ", "stop timeout ", "unready after ",
+		"poll min ", "ack timeout ", "retry min ", "stop timeout ", "unready after ", "measure every ",
 	} {
 		found := 0
 		for _, problem := range config.Problems {
@@ -59,7 +59,7 @@ func TestConfigErrorNamesEveryProblem(t *testing.T) {
 			t.Errorf("%d problems begin with %q, want 1:\n%s", found, want, strings.Join(config.Problems, "\n"))
 		}
 	}
-	if len(config.Problems) != 14 {
+	if len(config.Problems) != 15 {
 		t.Errorf("%d problems:\n%s", len(config.Problems), strings.Join(config.Problems, "\n"))
 	}
 }

@@ -122,6 +122,14 @@
 //	settle lost with the server     the incarnation is another: the lane is forgotten and read again
 //	lease lost while publishing     the settle fails on its token; the new owner looks back
 //
+// # What can be seen of it
+//
+// Metrics and traces go to the OpenTelemetry API and never hold up the work. A counter counts what this
+// pod did; a gauge shows what the database had when it was measured last, by every pod and at a
+// bounded cost, and shows nothing when that is long ago. Labels are the lane, the class and the
+// outcome. An attempt is a trace; an event's spans in it are linked to the context that
+// the event carries, which is never changed.
+//
 // # What it never does
 //
 // It never changes or deletes an event, never migrates a schema, never publishes over

@@ -163,6 +163,13 @@ func (h *health) end(err error) {
 	h.ended, h.over = true, err
 }
 
+// up says what can be used, as far as its last use told.
+func (h *health) up() (database, broker bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.database.since.IsZero(), h.broker.since.IsZero()
+}
+
 func (h *health) ready() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

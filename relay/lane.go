@@ -98,6 +98,7 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 	if !r.acquireWorker(l.ctx, soft) {
 		return false, nil
 	}
+	start := time.Now()
 	b, err := r.read(l.ctx, l)
 	if errors.Is(err, errServerChanged) {
 		r.releaseWorker()
@@ -109,6 +110,7 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 		return false, err
 	}
 	r.health.databaseOK(l.number)
+	r.metrics.wasRead(l.ctx, time.Since(start))
 	if b == nil {
 		r.releaseWorker()
 		return false, nil
@@ -133,6 +135,8 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 	if len(b.events) == 0 {
 		return true // the end of a backlog: there is only a cursor to move
 	}
+	r.inFlight.begin(l)
+	defer r.inFlight.end(l)
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	for {
 		before := b.stored()
@@ -170,9 +174,7 @@ func (r *Relay) attempt(l *lane, b *batch) failure {
 			r.log.Info("found events that a previous owner published", "lane", l.number, "events", found)
 		}
 	}
-	before := b.stored() // with what was found: that is not published now
-	fail := r.pub.attempt(l.ctx, b)
-	r.metrics.attempted(l.ctx, b.stored()-before, fail.class)
+	fail := r.send(l.ctx, l.number, b)
 	if _, last := b.streamRange(); last > 0 {
 		r.known.advance(last)
 	}
@@ -193,7 +195,7 @@ func (r *Relay) settleUntilKnown(l *lane, b *batch) error {
 			return nil
 		}
 		if err == nil {
-			r.metrics.settled(l.ctx, len(b.events), time.Since(start))
+			r.metrics.settled(l.ctx, l.number, time.Since(start))
 			l.cur = b.after
 			if l.cur.target == "" {
 				l.behind = nil // drained past everything that a previous owner could have published
@@ -205,6 +207,9 @@ func (r *Relay) settleUntilKnown(l *lane, b *batch) error {
 			r.mu.Unlock()
 			r.health.databaseOK(l.number)
 			return nil
+		}
+		if l.ctx.Err() == nil {
+			r.metrics.settleFailed(l.ctx)
 		}
 		r.health.databaseFailed(l.number, err)
 		if !pause.wait(l.ctx, nil) {
@@ -228,7 +233,7 @@ func (r *Relay) lose(cause error, lanes ...*lane) {
 		r.health.gone(l.number)
 	}
 	if lost > 0 {
-		r.metrics.lost(context.Background(), lost)
+		r.metrics.changed(context.Background(), lost, laneLost)
 		r.log.Warn("lanes lost", "lanes", lost, "error", cause)
 	}
 }

@@ -82,6 +82,7 @@ func (r *Relay) storedSince(ctx context.Context, from uint64, want *wanted) (map
 	state := stream.CachedInfo().State
 	if from > state.LastSeq {
 		// Not the stream that the sequence is of: purged and made again, or restored.
+		r.metrics.wentBack(ctx)
 		r.log.Warn("stream sequence went back: reading the whole stream", "expected", from, "last", state.LastSeq)
 		from = 0
 	}

@@ -30,9 +30,12 @@ func (r *Relay) probeOnce(soft context.Context) {
 	switch {
 	case soft.Err() != nil:
 	case err != nil:
+		r.stream.failed(err)
 		r.health.brokerFailed(fromProbe, failure{class: Unavailable, err: fmt.Errorf("stream %s: %w", r.cfg.Stream, err)})
 	default:
+		r.stream.found(stream.CachedInfo().Config)
 		if last := stream.CachedInfo().State.LastSeq; r.known.regress(known, last) {
+			r.metrics.wentBack(ctx)
 			r.log.Error("the stream went back: it was made anew or restored from a copy", "stream", r.cfg.Stream, "had", known, "has", last,
 				"hint", "published events may be missing: run `relay reconcile`")
 		}

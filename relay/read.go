@@ -133,7 +133,7 @@ func (c *collector) row(rows pgx.Rows) error {
 	var e event
 	var at *time.Time
 	err := rows.Scan(&c.snapshot, &e.seq, &e.ID, &e.Source, &e.Type, &e.Subject, &at,
-		&e.DataContentType, &e.DataSchema, &e.PartitionKey, &e.Extensions, &e.Data)
+		&e.DataContentType, &e.DataSchema, &e.PartitionKey, &e.Extensions, &e.Data, &e.staged)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-dev/holdfast/relay/retry"
@@ -28,6 +30,14 @@ type Relay struct {
 	js      jetstream.JetStream
 	health  *health
 	metrics *metrics
+	meter   metric.Meter
+	tracer  trace.Tracer
+
+	// inFlight are the lanes that publish a batch; measured is what the database had last.
+	inFlight inFlight
+	measured measurements
+	// stream is what the broker said last of the stream.
+	stream streamFacts
 
 	// retries are the events that wait after a refusal, and the dead letters.
 	retries *retry.Store
@@ -67,7 +77,8 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(cfg.Group)
+	meter := cfg.MeterProvider.Meter(instrumentation, metric.WithInstrumentationVersion(cfg.Version))
+	m, err := newMetrics(meter)
 	if err != nil {
 		return nil, fmt.Errorf("new relay: %w", err)
 	}
@@ -78,7 +89,8 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	st := newStatements(cfg.Schema)
 	log := cfg.Logger.With("group", cfg.Group, "owner", cfg.Owner)
 	return &Relay{
-		cfg: cfg, log: log, js: pub.js, metrics: m,
+		cfg: cfg, log: log, js: pub.js, metrics: m, meter: meter,
+		tracer:  cfg.TracerProvider.Tracer(instrumentation, trace.WithInstrumentationVersion(cfg.Version)),
 		db:      &database{pool: pool, sql: st},
 		control: &database{sql: st},
 		pub:     admission(pub, cfg),
@@ -109,6 +121,11 @@ func (r *Relay) Run(ctx context.Context) (err error) {
 	}
 	defer closeSoon(controlPool, r.cfg.StopTimeout)
 	r.control.pool = controlPool
+	unregister, err := r.registerGauges()
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	defer unregister()
 
 	if err := r.start(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -129,6 +146,7 @@ func (r *Relay) Run(ctx context.Context) (err error) {
 		"retry":   func() error { return r.retry(soft) },
 		"wake-up": func() error { return r.subscribe(soft) },
 		"listen":  func() error { return r.listen(soft) },
+		"measure": func() error { return r.measure(soft) },
 	} {
 		group.Go(func() error { return part(soft, name, run) })
 	}

@@ -79,8 +79,7 @@ func (r *Relay) retryDue(soft context.Context) (int, error) {
 		b.events = append(b.events, event{Record: record, seq: c.Seq, next: -1})
 		known = append(known, c)
 	}
-	fail := r.pub.attempt(ctx, b)
-	r.metrics.attempted(ctx, b.stored(), fail.class)
+	fail := r.send(ctx, fromNoLane, b)
 	if fail.class == "" {
 		r.health.brokerOK(fromRetrier)
 	} else {

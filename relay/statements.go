@@ -30,6 +30,8 @@ type statements struct {
 	join, leave, forget, writable         string
 	unsettled, future, home               string
 	statusLanes, statusHeld, statusRelays string
+	sessionMeasure                        string
+	waitingRows, retained, horizon        string
 }
 
 func newStatements(schema string) statements {
@@ -48,5 +50,6 @@ func newStatements(schema string) statements {
 		blocked:   sql("blocked"),
 		unsettled: sql("unsettled"), future: sql("future"), home: sql("home"),
 		statusLanes: sql("status_lanes"), statusHeld: sql("status_held"), statusRelays: sql("status_relays"),
+		sessionMeasure: sql("session_measure"), waitingRows: sql("measure_waiting"), retained: sql("measure_retained"), horizon: sql("measure_horizon"),
 	}
 }

@@ -52,12 +52,10 @@ func ReadStatus(ctx context.Context, pool *pgxpool.Pool, schema, group string) (
 	d := &database{pool: pool, sql: newStatements(schema)}
 	s := &Status{Group: group}
 	_, err := d.with(ctx, d.sql.session, d.sql.statusLanes, []any{group, countLimit}, func(rows pgx.Rows) error {
-		var l LaneStatus
-		var oldest float64
-		if err := rows.Scan(&l.Lane, &l.Owner, &l.Live, &l.Paging, &l.Backlog, &oldest, &l.StreamSeq); err != nil {
+		l, err := scanLane(rows)
+		if err != nil {
 			return err
 		}
-		l.Oldest = seconds(oldest)
 		s.Lanes = append(s.Lanes, l)
 		s.Backlog += l.Backlog
 		s.OldestEvent = max(s.OldestEvent, l.Oldest)
@@ -88,6 +86,14 @@ func ReadStatus(ctx context.Context, pool *pgxpool.Pool, schema, group string) (
 		return nil, fmt.Errorf("read status of relays: %w", err)
 	}
 	return s, nil
+}
+
+func scanLane(rows pgx.Rows) (LaneStatus, error) {
+	var l LaneStatus
+	var oldest float64
+	err := rows.Scan(&l.Lane, &l.Owner, &l.Live, &l.Paging, &l.Backlog, &oldest, &l.StreamSeq)
+	l.Oldest = seconds(oldest)
+	return l, err
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -200,6 +200,7 @@ func (r *Relay) claim(soft, hard context.Context, limit int) error {
 	if len(claimed) == 0 {
 		return r.verifyHome(ctx)
 	}
+	r.metrics.changed(ctx, len(claimed), laneClaimed)
 	r.log.Info("lanes claimed", "claimed", len(claimed), "lanes", have)
 	r.wake()
 	return nil
@@ -254,6 +255,7 @@ func (r *Relay) handBack(ctx context.Context, lanes []*lane) {
 		r.log.Warn("hand back lanes: their leases will end by themselves", "lanes", len(lanes), "error", err)
 		return
 	}
+	r.metrics.changed(ctx, len(lanes), laneHandedBack)
 	r.log.Info("lanes handed back", "lanes", len(lanes))
 }
 

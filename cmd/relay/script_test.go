@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/url"
@@ -153,21 +154,34 @@ func cmdBury(ts *testscript.TestScript, _ bool, args []string) {
 
 func cmdOperator(ts *testscript.TestScript, _ bool, _ []string) {
 	w := worldOf(ts)
+	address, err := loginAs(w.Context(), w.db, canonical.Operator)
+	ts.Check(err)
+	ts.Setenv("RELAY_DATABASE_URL", address)
+}
+
+// loginAs makes the roles of a database, and returns its address for a login with one of them.
+func loginAs(ctx context.Context, db *outboxtest.Database, as canonical.Role) (string, error) {
 	names := gen.RoleNames{}
 	for _, role := range canonical.Roles() {
-		names[role] = w.db.Name + "_" + string(role)
+		names[role] = db.Name + "_" + string(role)
 	}
 	sql, err := gen.Roles(canonical.DefaultParams(), names)
-	ts.Check(err)
-	_, err = w.db.Pool.Exec(w.Context(), sql)
-	ts.Check(err)
-	login := w.db.Name + "_person"
-	_, err = w.db.Pool.Exec(w.Context(), "create role "+login+" login in role "+names[canonical.Operator])
-	ts.Check(err)
-	u, err := url.Parse(w.db.URL)
-	ts.Check(err)
+	if err != nil {
+		return "", err
+	}
+	if _, err := db.Pool.Exec(ctx, sql); err != nil {
+		return "", err
+	}
+	login := db.Name + "_person"
+	if _, err = db.Pool.Exec(ctx, "create role "+login+" login in role "+names[as]); err != nil {
+		return "", err
+	}
+	u, err := url.Parse(db.URL)
+	if err != nil {
+		return "", err
+	}
 	u.User = url.User(login)
-	ts.Setenv("RELAY_DATABASE_URL", u.String())
+	return u.String(), nil
 }
 
 func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {

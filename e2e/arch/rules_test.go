@@ -40,7 +40,7 @@ var (
 	}
 	telemetrySDK = []string{
 		"go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/exporters/...",
-		"go.opentelemetry.io/contrib/...", "github.com/prometheus/...",
+		"go.opentelemetry.io/contrib/...", "go.opentelemetry.io/proto/otlp/...", "github.com/prometheus/...",
 	}
 	authentication = []string{
 		"github.com/coreos/go-oidc/v3/...", "github.com/golang-jwt/jwt/v5/...", "github.com/lestrrat-go/jwx/v3/...",
@@ -49,13 +49,15 @@ var (
 		"github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/sethvargo/go-envconfig",
 		"github.com/goccy/go-yaml/...", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/term",
 	}
+	// Where the SDK logs to; the API links it too, so it is no sign of the SDK.
+	sdkLog     = []string{"github.com/go-logr/logr"}
 	natsServer = []string{"github.com/nats-io/nats-server/v2/..."}
 	testTools  = []string{
 		"pgregory.net/rapid/...", "github.com/rogpeppe/go-internal/...", "go.uber.org/goleak/...",
 		"github.com/google/go-cmp/...",
 	}
-	// Test files also check us against the rest of the CloudEvents SDK.
-	testOnly = slices.Concat(natsServer, testTools, []string{"github.com/cloudevents/sdk-go/..."})
+	// Test files also check us against the rest of the CloudEvents SDK, and read what is pushed.
+	testOnly = slices.Concat(natsServer, testTools, []string{"github.com/cloudevents/sdk-go/...", "google.golang.org/protobuf/proto"})
 )
 
 // rooms is the import table. Rooms that are not built yet cost nothing.
@@ -104,7 +106,7 @@ var (
 		"hold", "hold/holdhttp", "hold/holdclient", "hold/saga", "relay", "consumers",
 	}
 	commands = slices.Concat(
-		pgx, natsGo, cloudEvents, otelAPI, uuid, errgroup, authentication, commandLine, telemetrySDK)
+		pgx, natsGo, cloudEvents, otelAPI, uuid, errgroup, authentication, commandLine, telemetrySDK, sdkLog)
 	everything = slices.Concat(commands, testOnly)
 
 	holds     = []string{"hold", "hold/holdhttp", "hold/holdclient", "hold/saga"}

@@ -1,7 +1,7 @@
 -- The next page of a backlog, in seq order through the primary key.
 SELECT $3::text, e.seq,
        e.event_id, e.source, e.type, coalesce(e.subject, ''), e."time", coalesce(e.datacontenttype, ''),
-       coalesce(e.dataschema, ''), coalesce(e.partition_key, ''), e.extensions, e.data
+       coalesce(e.dataschema, ''), coalesce(e.partition_key, ''), e.extensions, e.data, e.staged_at
   FROM {{schema}}.event_outbox e
  WHERE e.lane = $1
    AND e.seq > $4

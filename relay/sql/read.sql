@@ -2,7 +2,7 @@
 -- cannot overlap: every xip is below xmax. For ORDER BY and BETWEEN see scout.sql.
 SELECT pg_current_snapshot()::text, c.seq,
        c.event_id, c.source, c.type, coalesce(c.subject, ''), c."time", coalesce(c.datacontenttype, ''),
-       coalesce(c.dataschema, ''), coalesce(c.partition_key, ''), c.extensions, c.data
+       coalesce(c.dataschema, ''), coalesce(c.partition_key, ''), c.extensions, c.data, c.staged_at
   FROM (
     (SELECT * FROM {{schema}}.event_outbox e
       WHERE e.lane = $1 AND e.tx >= pg_snapshot_xmax($2::text::pg_snapshot)

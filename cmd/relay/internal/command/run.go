@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -69,11 +70,12 @@ type daemon struct {
 func (d *daemon) run(ctx context.Context) (err error) {
 	info := readBuild()
 	d.login.log = d.log
-	metrics, err := telemetry.NewMetrics(info.Version, d.log)
+	observed, err := telemetry.Start(ctx, telemetry.Process{Version: info.Version, Commit: info.Commit, Go: info.Go, Group: d.settings.Group}, os.Getenv, d.log)
 	if err != nil {
 		return err
 	}
-	server, err := probe.Listen(ctx, d.settings.HTTPAddr, probe.Handler(d.ready, metrics.Handler()), d.log)
+	defer observed.Stop() // last, within a deadline of its own: it is the least important
+	server, err := probe.Listen(ctx, d.settings.HTTPAddr, probe.Handler(d.ready, observed.Handler()), d.log)
 	if err != nil {
 		return listenError(err)
 	}
@@ -89,7 +91,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpStopTimeout)
 		defer cancel()
-		err = errors.Join(err, server.Shutdown(ctx), <-serving, metrics.Shutdown(ctx))
+		err = errors.Join(err, server.Shutdown(ctx), <-serving)
 	}()
 	return d.drain(ctx, info.Version)
 }

@@ -148,5 +148,6 @@ func (s *Settings) Relay() relay.Config {
 
 		StopTimeout:  s.StopTimeout,
 		UnreadyAfter: s.UnreadyAfter,
+		MeasureEvery: s.MeasureEvery,
 	}
 }

@@ -62,6 +62,8 @@ type Settings struct {
 	UnreadyAfter time.Duration `env:"UNREADY_AFTER, default=15s" section:"drain" kind:"duration" doc:"How long the broker or the database may be unavailable before /readyz says so."`
 	Allow        string        `env:"ALLOW" section:"drain" doc:"Checks that are overridden by name, separated by commas, such as dedup-window: relay run starts in spite of them, and to relay check their failure is a warning and their warning is nothing. relay check shows the names."`
 
+	MeasureEvery time.Duration `env:"MEASURE_EVERY, default=15s" section:"http" kind:"duration" doc:"Pause between two looks at the database for metrics. Each pod looks; it pauses longer when a look takes long."`
+
 	HTTPAddr string `env:"HTTP_ADDR, default=127.0.0.1:9090" section:"http" doc:"Address of /livez, /readyz and /metrics. Loopback only by default: they need no login. Port 0 takes a free one."`
 
 	LogFormat string `env:"LOG_FORMAT, default=text" section:"log" values:"text|json" doc:"Format of the log on stderr."`

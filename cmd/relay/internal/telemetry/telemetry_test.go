@@ -12,9 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/telemetry"
 )
 
-func TestMetricsServeWhatTheGlobalMeterCounts(t *testing.T) {
+func TestTelemetryServesWhatTheGlobalMeterCounts(t *testing.T) {
 	t.Parallel()
-	m, err := telemetry.NewMetrics("v1.2.3", telemetry.NewLogger(io.Discard, "text", "info"))
+	started, err := telemetry.Start(t.Context(), telemetry.Process{Version: "v1.2.3", Group: "second"},
+		func(string) string { return "" }, telemetry.NewLogger(io.Discard, "text", "info"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,15 +25,16 @@ func TestMetricsServeWhatTheGlobalMeterCounts(t *testing.T) {
 	}
 	counter.Add(t.Context(), 3)
 	answer := httptest.NewRecorder()
-	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{"holdfast_test_events_total{", "go_goroutines ", "process_start_time_seconds ", `service_version="v1.2.3"`} {
+	started.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		`holdfast_test_events_total{holdfast_group="second"} 3`, "go_goroutines ", "process_start_time_seconds ",
+		`service_version="v1.2.3"`, `holdfast_build_info{commit="",go="",holdfast_group="second",version="v1.2.3"} 1`,
+	} {
 		if !strings.Contains(answer.Body.String(), want) {
 			t.Errorf("the answer lacks %s:\n%s", want, answer.Body)
 		}
 	}
-	if err := m.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	started.Stop()
 }
 
 func TestLoggerHasFormatAndLevel(t *testing.T) {
