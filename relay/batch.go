@@ -11,7 +11,8 @@ import (
 type event struct {
 	outbox.Record
 	seq int64
-	// streamSeq is where the stream stored it; 0 until it is acknowledged.
+	// streamSeq is where the stream stored it, or the last event of its batch when that was
+	// acknowledged as a whole; 0 until it is acknowledged.
 	streamSeq uint64
 	// refused is why the broker will not have it; nil unless it said so.
 	refused *retry.Reason
@@ -28,6 +29,13 @@ type batch struct {
 	events []event // in seq order
 	after  cursor  // where the lane's cursor is once every event is stored
 	more   bool    // the lane certainly has more
+	// again says that somebody may have published of it before: an earlier attempt, or a
+	// previous owner of the lane.
+	again bool
+	// whole says that events were acknowledged together, and floor is a sequence before which
+	// none of them is.
+	whole bool
+	floor uint64
 }
 
 // cursor is how far a lane has been settled, as outbox_lane has it. The snapshots are
@@ -96,7 +104,8 @@ func (b *batch) open() int {
 }
 
 // streamRange returns the smallest and the largest stream sequence of the batch, 0 when
-// nothing of it is stored.
+// nothing of it is stored. Of events that were acknowledged together the smallest is not known,
+// and first is before it.
 func (b *batch) streamRange() (first, last uint64) {
 	for i := range b.events {
 		s := b.events[i].streamSeq
@@ -104,6 +113,9 @@ func (b *batch) streamRange() (first, last uint64) {
 			first = s
 		}
 		last = max(last, s)
+	}
+	if b.whole {
+		first = max(1, min(first, b.floor))
 	}
 	return first, last
 }

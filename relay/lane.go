@@ -161,6 +161,7 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 // attempt publishes what is open of a batch, after a look at what a previous owner had published.
 func (r *Relay) attempt(l *lane, b *batch) failure {
 	if l.behind != nil {
+		b.again = true
 		found, err := l.behind.mark(l.ctx, r, b)
 		if err != nil {
 			return failure{class: Unavailable, err: err}
@@ -170,7 +171,11 @@ func (r *Relay) attempt(l *lane, b *batch) failure {
 		}
 	}
 	before := b.stored() // with what was found: that is not published now
+	if !b.again {
+		b.floor = r.known.last() + 1
+	}
 	fail := r.pub.attempt(l.ctx, b)
+	b.again = true
 	r.metrics.attempted(l.ctx, b.stored()-before, fail.class)
 	if _, last := b.streamRange(); last > 0 {
 		r.known.advance(last)

@@ -36,6 +36,7 @@ func (r *Relay) probeOnce(soft context.Context) {
 			r.log.Error("the stream went back: it was made anew or restored from a copy", "stream", r.cfg.Stream, "had", known, "has", last,
 				"hint", "published events may be missing: run `relay reconcile`")
 		}
+		r.pub.learn(&stream.CachedInfo().Config)
 		r.health.brokerOK(fromProbe)
 	}
 }

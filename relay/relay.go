@@ -24,7 +24,7 @@ type Relay struct {
 	log     *slog.Logger
 	db      *database
 	control *database // connections of its own, so that a full pool cannot starve the leases
-	pub     publisher
+	pub     *fastPublisher
 	js      jetstream.JetStream
 	health  *health
 	metrics *metrics
@@ -48,11 +48,6 @@ type Relay struct {
 	draining sync.WaitGroup
 }
 
-// publisher puts a batch into the stream. See [asyncPublisher.attempt] for the contract.
-type publisher interface {
-	attempt(ctx context.Context, b *batch) failure
-}
-
 // New prepares a relay over a pool and a connection, which stay the caller's to close.
 // Make them with [PoolConfig] and [NATSOptions]; others may buffer, reorder or give up.
 // It returns a [*ConfigError] for settings that cannot work, and connects to nothing.
@@ -61,7 +56,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	pub, err := newAsyncPublisher(nc, cfg)
+	async, err := newAsyncPublisher(nc, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +71,10 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	st := newStatements(cfg.Schema)
 	log := cfg.Logger.With("group", cfg.Group, "owner", cfg.Owner)
 	return &Relay{
-		cfg: cfg, log: log, js: pub.js, metrics: m,
+		cfg: cfg, log: log, js: async.js, metrics: m,
 		db:      &database{pool: pool, sql: st},
 		control: &database{sql: st},
-		pub:     pub,
+		pub:     newFastPublisher(async, cfg.Publisher, log),
 		retries: store,
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),
@@ -127,6 +122,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	err = group.Wait()
 
 	r.stop(hard, cut)
+	r.pub.waiting.Wait() // for an ack timeout at most
 	if ctx.Err() != nil {
 		err = nil
 	}
