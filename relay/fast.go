@@ -32,7 +32,7 @@ type fastPublisher struct {
 	// waiting are goroutines of batches that were given up before their first answer.
 	waiting sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex              // guards what follows
 	config *jetstream.StreamConfig // nil until the broker has said something of the stream
 	server string
 	choice PublisherChoice

@@ -166,8 +166,12 @@ func (p *fastPublisher) acceptBatch(ack *jetstreamext.BatchAck, n int) (uint64, 
 	return ack.Sequence, nil
 }
 
+// codeBatchesDisabled is the server's error code for a stream without allow_batched. The constant of
+// jetstreamext v0.3.2 for it has another number, which servers do not send.
+const codeBatchesDisabled jetstream.ErrorCode = 10205
+
 // notEnabled reports whether the broker said that the stream takes no batches.
 func notEnabled(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == jetstreamext.JSErrCodeFastBatchNotEnabled
+	return errors.As(err, &api) && api.ErrorCode == codeBatchesDisabled
 }

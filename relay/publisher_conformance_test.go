@@ -487,7 +487,9 @@ func eachPublisherOn(t *testing.T, denied bool, rights *server.Permissions, test
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
 			n := outboxtest.NewNATS(t, func(o *harness.NATSOptions) {
-				o.Configure = func(s *server.Options) { s.Users = []*server.User{{Username: "relay", Password: "relay", Permissions: rights}} }
+				o.Configure = func(s *server.Options) {
+					s.Users = []*server.User{{Username: "relay", Password: "relay", Permissions: rights}}
+				}
 			})
 			test(t, newBench(t, kind, impatient, n, nats.UserInfo("relay", "relay")))
 		})
