@@ -43,6 +43,9 @@ type lane struct {
 	// after a clean hand-back, and once the lane has been drained past it. It belongs to
 	// whom cur belongs to.
 	behind *lookBack
+	// next is the page that is read while a batch is published. Only the goroutine that drains the lane
+	// uses it.
+	next *prefetch
 	// mayBlock says that events of the lane may be waiting for a retry, so that the keys of a
 	// batch have to be compared with theirs. Only the lane's owner adds such events.
 	mayBlock bool
@@ -60,6 +63,7 @@ var (
 // the lane's cursor while it runs.
 func (r *Relay) drain(soft context.Context, l *lane) {
 	defer r.draining.Done()
+	defer l.dropNext()
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	for soft.Err() == nil && l.ctx.Err() == nil {
 		more, err := r.round(soft, l)
@@ -100,7 +104,7 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 	if !r.acquireWorker(l.ctx, soft) {
 		return false, nil
 	}
-	b, err := r.read(l.ctx, l)
+	b, err := r.take(l.ctx, l)
 	if errors.Is(err, errServerChanged) {
 		r.releaseWorker()
 		r.forget(l)
@@ -119,6 +123,7 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 		r.releaseWorker()
 		return false, err
 	}
+	r.readAhead(l, b)
 	if !r.publish(soft, l, b) {
 		return false, nil // its slot is free already
 	}

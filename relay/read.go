@@ -99,11 +99,12 @@ func (r *Relay) readPage(ctx context.Context, l *lane, cur cursor, share int) (*
 	return b, nil
 }
 
-// byteShare is how many payload bytes one lane may have in memory.
+// byteShare is how many payload bytes one batch may have in memory: a lane has two, one that is
+// published and one that is read.
 func (r *Relay) byteShare() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.cfg.BatchBytes / max(1, len(r.lanes))
+	return r.cfg.BatchBytes / max(1, 2*len(r.lanes))
 }
 
 // shrink makes the next batches as small as what fitted this time, so that rows that do
