@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/outbox"
@@ -48,12 +49,9 @@ type cursor struct {
 
 // link sorts the events and chains those of one key.
 func (b *batch) link() {
-	slices.SortFunc(b.events, func(x, y event) int {
-		if x.seq < y.seq {
-			return -1
-		}
-		return 1
-	})
+	if !b.sorted() {
+		slices.SortFunc(b.events, func(x, y event) int { return cmp.Compare(x.seq, y.seq) })
+	}
 	last := make(map[string]int, len(b.events))
 	for i := range b.events {
 		e := &b.events[i]
@@ -67,6 +65,16 @@ func (b *batch) link() {
 		}
 		last[e.PartitionKey] = i
 	}
+}
+
+// sorted reports whether the events are in seq order, as those of a page are. It copies none of them.
+func (b *batch) sorted() bool {
+	for i := 1; i < len(b.events); i++ {
+		if b.events[i-1].seq > b.events[i].seq {
+			return false
+		}
+	}
+	return true
 }
 
 // stored counts the acknowledged events.

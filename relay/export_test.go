@@ -13,5 +13,8 @@ func StatementTexts(schema string) map[string]string {
 	}
 }
 
+// FastBatches counts the batches that the stream acknowledged as a whole.
+func FastBatches(r *Relay) int64 { return r.pub.batches.Load() }
+
 // Incarnation is the SQL that names the present life of the server.
 const Incarnation = incarnation
