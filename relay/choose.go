@@ -35,6 +35,9 @@ func (k *PublisherKind) UnmarshalText(text []byte) error {
 	return fmt.Errorf("publisher %q: must be auto, async or fast", text)
 }
 
+// MarshalText implements [encoding.TextMarshaler].
+func (k PublisherKind) MarshalText() ([]byte, error) { return []byte(k), nil }
+
 // String returns the text of the kind.
 func (k PublisherKind) String() string { return string(k) }
 
