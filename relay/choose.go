@@ -25,10 +25,10 @@ const (
 	PublisherFast PublisherKind = "fast"
 )
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText implements [encoding.TextUnmarshaler]. No text is the default.
 func (k *PublisherKind) UnmarshalText(text []byte) error {
 	switch kind := PublisherKind(text); kind {
-	case PublisherAuto, PublisherAsync, PublisherFast:
+	case PublisherAuto, PublisherAsync, PublisherFast, "":
 		*k = kind
 		return nil
 	}

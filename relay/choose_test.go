@@ -45,13 +45,13 @@ func TestPublisherIsChosenByWhatTheBrokerCan(t *testing.T) {
 
 func TestPublisherKindIsOneOfThree(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"auto", "async", "fast"} {
+	for _, text := range []string{"auto", "async", "fast", ""} {
 		var k relay.PublisherKind
 		if err := k.UnmarshalText([]byte(text)); err != nil || k.String() != text {
 			t.Errorf("%s: %s, %v", text, k, err)
 		}
 	}
-	for _, text := range []string{"", "Fast", "atomic"} {
+	for _, text := range []string{"Fast", "atomic", " "} {
 		var k relay.PublisherKind
 		if err := k.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is taken for %s", text, k)

@@ -28,6 +28,9 @@ type fastPublisher struct {
 	*asyncPublisher
 	want PublisherKind
 	log  *slog.Logger
+	// wait bounds the time without an answer, which the library cannot be called back from: no longer than a
+	// stopping relay waits for batches in flight.
+	wait time.Duration
 
 	// waiting are goroutines of batches that were given up before their first answer.
 	waiting sync.WaitGroup
@@ -56,8 +59,8 @@ const (
 	fastPauseMax = time.Minute
 )
 
-func newFastPublisher(async *asyncPublisher, want PublisherKind, log *slog.Logger) *fastPublisher {
-	return &fastPublisher{asyncPublisher: async, want: want, log: log, choice: ChoosePublisher(want, "", nil)}
+func newFastPublisher(async *asyncPublisher, want PublisherKind, wait time.Duration, log *slog.Logger) *fastPublisher {
+	return &fastPublisher{asyncPublisher: async, want: want, wait: wait, log: log, choice: ChoosePublisher(want, "", nil)}
 }
 
 // learn takes what the broker says of the stream now.

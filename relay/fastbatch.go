@@ -53,7 +53,7 @@ func (f *fastBatch) fail(err error) {
 // send publishes messages as one batch and returns where the last of them is stored. An error
 // says nothing about any of them.
 func (p *fastPublisher) send(ctx context.Context, messages []*nats.Msg) (uint64, error) {
-	f, err := newFastBatch(p.js, p.ackTimeout)
+	f, err := newFastBatch(p.js, p.wait)
 	if err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ func (p *Publisher) Fast(ctx context.Context) (*Publisher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at stream %s: %w", p.pub.stream, err)
 	}
-	fast := newFastPublisher(p.pub, PublisherFast, slog.New(slog.DiscardHandler))
+	fast := newFastPublisher(p.pub, PublisherFast, p.pub.ackTimeout, slog.New(slog.DiscardHandler))
 	fast.learn(&stream.CachedInfo().Config)
 	if choice := fast.chosen(); choice.Kind != PublisherFast {
 		return nil, fmt.Errorf("fast batches are not possible: %s", choice.Reason)

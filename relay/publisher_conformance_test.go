@@ -99,7 +99,7 @@ func (b *bench) publisher(cfg Config) *fastPublisher {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	p := newFastPublisher(async, b.kind, slog.New(slog.DiscardHandler))
+	p := newFastPublisher(async, b.kind, b.ackTimeout, slog.New(slog.DiscardHandler))
 	b.t.Cleanup(p.waiting.Wait)
 	b.learn(p)
 	return p

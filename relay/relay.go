@@ -74,7 +74,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 		cfg: cfg, log: log, js: async.js, metrics: m,
 		db:      &database{pool: pool, sql: st},
 		control: &database{sql: st},
-		pub:     newFastPublisher(async, cfg.Publisher, log),
+		pub:     newFastPublisher(async, cfg.Publisher, min(cfg.AckTimeout, cfg.StopTimeout), log),
 		retries: store,
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),
@@ -122,7 +122,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	err = group.Wait()
 
 	r.stop(hard, cut)
-	r.pub.waiting.Wait() // for an ack timeout at most
+	r.pub.waiting.Wait() // until StopTimeout after the beginning of the stop, see fastPublisher.wait
 	if ctx.Err() != nil {
 		err = nil
 	}
