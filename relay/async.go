@@ -58,14 +58,10 @@ func (p *asyncPublisher) attempt(ctx context.Context, b *batch) failure {
 		if fail.class == Unavailable || ctx.Err() != nil || e.waits() {
 			return
 		}
-		// A fresh message each time: one that was handed over belongs to the client.
-		msg, err := p.encoder.Encode(&e.Record)
+		msg, err := p.encode(e)
 		if err != nil {
 			fail.add(e, err)
 			return
-		}
-		if p.idSuffix != "" {
-			msg.Header.Set(nats.MsgIdHdr, msg.Header.Get(nats.MsgIdHdr)+p.idSuffix)
 		}
 		ack, err := p.js.PublishMsgAsync(msg, jetstream.WithRetryAttempts(0))
 		if err != nil {
@@ -108,6 +104,15 @@ func (p *asyncPublisher) attempt(ctx context.Context, b *batch) failure {
 		fail = failure{class: Unknown, err: context.Cause(ctx)} // it was cut short
 	}
 	return fail
+}
+
+// encode makes a fresh message each time: one that was handed over belongs to the client.
+func (p *asyncPublisher) encode(e *event) (*nats.Msg, error) {
+	msg, err := p.encoder.Encode(&e.Record)
+	if err == nil && p.idSuffix != "" {
+		msg.Header.Set(nats.MsgIdHdr, msg.Header.Get(nats.MsgIdHdr)+p.idSuffix)
+	}
+	return msg, err
 }
 
 // wait returns the stream sequence of an acknowledgement. The timeout bounds the time

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -14,7 +15,8 @@ type event struct {
 	seq int64
 	// staged is when it was staged, by the clock of the database; zero when that was not read.
 	staged time.Time
-	// streamSeq is where the stream stored it; 0 until it is acknowledged.
+	// streamSeq is where the stream stored it, or the last event of its batch when that was
+	// acknowledged as a whole; 0 until it is acknowledged.
 	streamSeq uint64
 	// refused is why the broker will not have it; nil unless it said so.
 	refused *retry.Reason
@@ -31,6 +33,13 @@ type batch struct {
 	events []event // in seq order
 	after  cursor  // where the lane's cursor is once every event is stored
 	more   bool    // the lane certainly has more
+	// again says that somebody may have published of it before: an earlier attempt, or a
+	// previous owner of the lane.
+	again bool
+	// whole says that events were acknowledged together, and floor is a sequence before which
+	// none of them is.
+	whole bool
+	floor uint64
 }
 
 // cursor is how far a lane has been settled, as outbox_lane has it. The snapshots are
@@ -43,12 +52,9 @@ type cursor struct {
 
 // link sorts the events and chains those of one key.
 func (b *batch) link() {
-	slices.SortFunc(b.events, func(x, y event) int {
-		if x.seq < y.seq {
-			return -1
-		}
-		return 1
-	})
+	if !b.sorted() {
+		slices.SortFunc(b.events, func(x, y event) int { return cmp.Compare(x.seq, y.seq) })
+	}
 	last := make(map[string]int, len(b.events))
 	for i := range b.events {
 		e := &b.events[i]
@@ -62,6 +68,16 @@ func (b *batch) link() {
 		}
 		last[e.PartitionKey] = i
 	}
+}
+
+// sorted reports whether the events are in seq order, as those of a page are. It copies none of them.
+func (b *batch) sorted() bool {
+	for i := 1; i < len(b.events); i++ {
+		if b.events[i-1].seq > b.events[i].seq {
+			return false
+		}
+	}
+	return true
 }
 
 // stored counts the acknowledged events.
@@ -110,7 +126,8 @@ func (b *batch) open() int {
 }
 
 // streamRange returns the smallest and the largest stream sequence of the batch, 0 when
-// nothing of it is stored.
+// nothing of it is stored. Of events that were acknowledged together the smallest is not known,
+// and first is before it.
 func (b *batch) streamRange() (first, last uint64) {
 	for i := range b.events {
 		s := b.events[i].streamSeq
@@ -118,6 +135,9 @@ func (b *batch) streamRange() (first, last uint64) {
 			first = s
 		}
 		last = max(last, s)
+	}
+	if b.whole {
+		first = max(1, min(first, b.floor))
 	}
 	return first, last
 }

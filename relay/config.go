@@ -31,6 +31,8 @@ type Config struct {
 	// Mode puts the attributes into headers (binary) or the whole event into one JSON
 	// document (structured). Defaults to wire.Binary.
 	Mode wire.Mode
+	// Publisher is how events are put into the stream. Defaults to PublisherAuto.
+	Publisher PublisherKind
 
 	// Schema is the database schema of the outbox. Defaults to "outbox".
 	Schema string
@@ -109,6 +111,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	setDefault(&c.SubjectPrefix, wire.DefaultPrefix)
 	setDefault(&c.SubjectTemplate, wire.DefaultSubject)
+	setDefault(&c.Publisher, PublisherAuto)
 	setDefault(&c.Schema, "outbox")
 	setDefault(&c.Group, "default")
 	setDefault(&c.Version, "devel")
@@ -167,6 +170,7 @@ func (c Config) validate() error {
 		}
 	}
 	check(c.Stream != "" && !strings.ContainsAny(c.Stream, " \t\r\n.*>/\\"), "stream %q: must be the name of a JetStream stream", c.Stream)
+	check(new(PublisherKind).UnmarshalText([]byte(c.Publisher)) == nil, "publisher %q: must be auto, async or fast", c.Publisher)
 	check(schemaName.MatchString(c.Schema) && !strings.HasPrefix(c.Schema, "pg_"), "schema %q: must be a plain lower-case identifier", c.Schema)
 	check(len(c.Group) >= 1 && len(c.Group) <= 64 && storable(c.Group), "group %q: must be 1 to 64 bytes of UTF-8 text", c.Group)
 	check(len(c.Owner) >= 1 && len(c.Owner) <= 128 && storable(c.Owner), "owner %q: must be 1 to 128 bytes of UTF-8 text", c.Owner)

@@ -75,7 +75,15 @@
 // # Publishing
 //
 // Within a lane an event is in flight only if no earlier event of its key has an unknown
-// or failed outcome. The outcome of each event is one of
+// or failed outcome. There are two publishers, and [ChoosePublisher] says which is used:
+//
+//	async  an acknowledgement for each event; one event of a key in flight
+//	fast   an acknowledgement for a batch, which the stream stores up to the first gap
+//
+// A batch goes fast only while nobody can have published of it before: in its first attempt, and not
+// while the lane looks back. What breaks it proves nothing, and all its events go async, at
+// once and with the same ids. While a page of a backlog is published the next one is read, and
+// not published before the first is settled. The outcome of each event is one of
 //
 //	stored       an acknowledgement from the expected stream for its id
 //	unknown      no answer: timeout, disconnect

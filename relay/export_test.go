@@ -15,5 +15,8 @@ func StatementTexts(schema string) map[string]string {
 	}
 }
 
+// FastBatches counts the batches that the stream acknowledged as a whole.
+func FastBatches(r *Relay) int64 { return r.fast.batches.Load() }
+
 // Incarnation is the SQL that names the present life of the server.
 const Incarnation = incarnation

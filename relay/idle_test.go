@@ -1,9 +1,12 @@
 package relay_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/relay"
 )
 
 // TestIdleRelayCostsNextToNothing watches a relay with the settings of production that has
@@ -39,7 +42,12 @@ func TestSlowBrokerDoesNotCostTheLease(t *testing.T) {
 	s := newSetup(t)
 	wire := newLink(t, s.nats.URL())
 	published := s.countPublications()
-	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Lease = time.Second; c.AckTimeout = time.Minute; c.Workers = 16 })
+	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) {
+		c.Lease = time.Second
+		c.AckTimeout = time.Minute
+		c.Workers = 16
+		c.Publisher = relay.PublisherAsync // a fast batch waits for an answer to its first event
+	})
 	s.start(func(c *relayConfig) { c.Lease = time.Second }) // would take what is lost
 	s.awaitLanes(10*time.Second, 8, 8)
 	s.stage("", 50)
@@ -65,13 +73,32 @@ func TestSlowBrokerDoesNotCostTheLease(t *testing.T) {
 // acknowledgement that was taken for another event's would show.
 func TestSettledBatchesTellWhereTheirEventsAre(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t)
+	const condition = "(found.events, found.%s, found.last) IS DISTINCT FROM (b.events::bigint, %s, b.stream_seq_last)"
+	t.Run("async", func(t *testing.T) {
+		t.Parallel()
+		newSetup(t).settledBatches(relay.PublisherAsync, fmt.Sprintf(condition, "first", "b.stream_seq_first"))
+	})
+	// Of a fast batch the last place is known, and one before the first.
+	t.Run("fast", func(t *testing.T) {
+		t.Parallel()
+		s := newSetup(t)
+		s.allowBatches()
+		s.settledBatches(relay.PublisherFast, fmt.Sprintf(condition, "first", "found.first")+" OR b.stream_seq_first NOT BETWEEN 1 AND found.first")
+	})
+}
+
+// settledBatches runs a relay and counts the batches that are wrong.
+func (s *setup) settledBatches(kind relay.PublisherKind, isWrong string) {
+	t := s.t
 	for i := range 20 {
 		s.stage("", 250)
 		s.stage("hot", 5+i)
 	}
-	s.start(func(c *relayConfig) { c.BatchSize = 50 })
+	p := s.start(func(c *relayConfig) { c.BatchSize = 50; c.Publisher = kind })
 	s.wantLogInStream(30 * time.Second)
+	if n := relay.FastBatches(p.Relay); (n > 0) != (kind == relay.PublisherFast) {
+		t.Errorf("%d batches were fast with %s", n, kind)
+	}
 	s.exec("CREATE TABLE stored (event_id text PRIMARY KEY, stream_seq bigint NOT NULL)")
 	var ids []string
 	var seqs []int64
@@ -85,7 +112,7 @@ func TestSettledBatchesTellWhereTheirEventsAre(t *testing.T) {
 			  FROM outbox.event_outbox e JOIN stored st USING (event_id)
 			 WHERE e.lane = b.lane AND e.seq BETWEEN b.seq_first AND b.seq_last
 		) AS found
-		WHERE (found.events, found.first, found.last) IS DISTINCT FROM (b.events::bigint, b.stream_seq_first, b.stream_seq_last)`)
+		WHERE `+isWrong)
 	if wrong != 0 {
 		t.Errorf("%d of %d batches are not where outbox_batch says", wrong, query[int](s, "SELECT count(*) FROM outbox.outbox_batch"))
 	}

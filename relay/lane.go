@@ -42,6 +42,9 @@ type lane struct {
 	// after a clean hand-back, and once the lane has been drained past it. It belongs to
 	// whom cur belongs to.
 	behind *lookBack
+	// next is the page that is read while a batch is published. Only the goroutine that drains the lane
+	// uses it.
+	next *prefetch
 	// mayBlock says that events of the lane may be waiting for a retry, so that the keys of a
 	// batch have to be compared with theirs. Only the lane's owner adds such events.
 	mayBlock bool
@@ -58,6 +61,7 @@ var (
 // drain publishes what a lane has until it has nothing more or the relay stops. It owns
 // the lane's cursor while it runs.
 func (r *Relay) drain(soft context.Context, l *lane) {
+	defer l.dropNext()
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	for soft.Err() == nil && l.ctx.Err() == nil {
 		more, err := r.round(soft, l)
@@ -99,7 +103,7 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 		return false, nil
 	}
 	start := time.Now()
-	b, err := r.read(l.ctx, l)
+	b, err := r.take(l.ctx, l)
 	if errors.Is(err, errServerChanged) {
 		r.releaseWorker()
 		r.forget(l)
@@ -119,6 +123,7 @@ func (r *Relay) round(soft context.Context, l *lane) (more bool, err error) {
 		r.releaseWorker()
 		return false, err
 	}
+	r.readAhead(l, b)
 	if !r.publish(soft, l, b) {
 		return false, nil // its slot is free already
 	}
@@ -163,6 +168,7 @@ func (r *Relay) publish(soft context.Context, l *lane, b *batch) bool {
 // attempt publishes what is open of a batch, after a look at what a previous owner had published.
 func (r *Relay) attempt(l *lane, b *batch) failure {
 	if l.behind != nil {
+		b.again = true
 		found, err := l.behind.mark(l.ctx, r, b)
 		if errors.Is(err, errServerChanged) {
 			r.forget(l)
@@ -174,7 +180,11 @@ func (r *Relay) attempt(l *lane, b *batch) failure {
 			r.log.Info("found events that a previous owner published", "lane", l.number, "events", found)
 		}
 	}
+	if !b.again {
+		b.floor = r.known.last() + 1
+	}
 	fail := r.send(l.ctx, l.number, b)
+	b.again = true
 	if _, last := b.streamRange(); last > 0 {
 		r.known.advance(last)
 	}

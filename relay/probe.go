@@ -39,6 +39,7 @@ func (r *Relay) probeOnce(soft context.Context) {
 			r.log.Error("the stream went back: it was made anew or restored from a copy", "stream", r.cfg.Stream, "had", known, "has", last,
 				"hint", "published events may be missing: run `relay reconcile`")
 		}
+		r.fast.learn(&stream.CachedInfo().Config)
 		r.health.brokerOK(fromProbe)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay"
 )
 
 var (
@@ -27,12 +28,32 @@ var (
 // deaths of relays with tiny batches, then the stream is compared with what was committed.
 func TestDrainProperty(t *testing.T) {
 	t.Parallel()
+	t.Run("async", func(t *testing.T) {
+		t.Parallel()
+		s := newSetup(t)
+		s.drainProperty(false, func(rng *rand.Rand, c *relayConfig) {
+			c.Publisher, c.BatchSize = relay.PublisherAsync, 1+rng.IntN(4)
+		})
+	})
+	t.Run("fast", func(t *testing.T) {
+		t.Parallel()
+		s := newSetup(t)
+		s.allowBatches()
+		s.drainProperty(true, func(rng *rand.Rand, c *relayConfig) {
+			c.Publisher, c.BatchSize = relay.PublisherAuto, 4+rng.IntN(8)
+		})
+	})
+}
+
+// drainProperty fails the test if the stream is not what was committed. With fast it goes on until
+// some batches were fast.
+func (s *setup) drainProperty(fast bool, change func(*rand.Rand, *relayConfig)) {
+	t := s.t
 	seed := *propertySeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("repeat with -property.seed=%d -property.for=%s", seed, *propertyFor)
-	s := newSetup(t)
 	s.exec("CREATE TABLE key_state (key text PRIMARY KEY, version bigint NOT NULL DEFAULT 0)")
 	s.exec("INSERT INTO key_state SELECT 'k' || n FROM generate_series(0, 11) n")
 
@@ -48,31 +69,38 @@ func TestDrainProperty(t *testing.T) {
 			}
 		})
 	}
-	deaths := s.mortalRelays(load, seed, 3)
+	deaths, fastBatches := s.mortalRelays(load, seed, 3, change)
 	producers.Wait()
 	h.releaseOpen(t, s)
 
 	// One relay that lives finishes the rest.
-	s.start()
+	last := s.start(func(c *relayConfig) { change(rand.New(rand.NewPCG(seed, 999)), c) })
+	if fast { // the first batch after a death is never
+		s.eventually("fast batches", 60*time.Second, func() bool {
+			h.publish(s.stage("", 64))
+			return relay.FastBatches(last.Relay) > 0
+		})
+	}
 	s.eventually("nothing left to drain", 60*time.Second, func() bool { return s.backlog() == 0 })
 	h.verify(t, s)
-	t.Logf("%d events published by design, %d dropped, %d rolled back, %d relays killed",
-		len(h.published), h.dropped.Load(), h.rolledBack.Load(), deaths)
+	t.Logf("%d events published by design, %d dropped, %d rolled back, %d relays killed, %d fast batches",
+		len(h.published), h.dropped.Load(), h.rolledBack.Load(), deaths, fastBatches+relay.FastBatches(last.Relay))
 	if len(h.published) == 0 || h.dropped.Load() == 0 || h.rolledBack.Load() == 0 || deaths == 0 {
 		t.Error("the load did not do everything it is for; give it more time")
 	}
 }
 
 // mortalRelays keeps n relays alive until ctx ends: each is killed, or stopped, at a random
-// moment and comes back. It returns how many were killed, after all are gone.
-func (s *setup) mortalRelays(ctx context.Context, seed uint64, n int) int {
-	var killed atomic.Int64
+// moment and comes back. It returns how many were killed, after all are gone, and how many batches
+// were fast.
+func (s *setup) mortalRelays(ctx context.Context, seed uint64, n int, change func(*rand.Rand, *relayConfig)) (kills int, fastBatches int64) {
+	var killed, fast atomic.Int64
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, uint64(1000+i)))
 			for ctx.Err() == nil {
-				p := s.start(func(c *relayConfig) { c.BatchSize = 1 + rng.IntN(4); c.Lease = time.Second })
+				p := s.start(func(c *relayConfig) { change(rng, c); c.Lease = time.Second })
 				pause(ctx, time.Duration(rng.IntN(1500))*time.Millisecond)
 				if rng.IntN(4) == 0 {
 					if err := p.stopAndWait(); err != nil {
@@ -82,11 +110,12 @@ func (s *setup) mortalRelays(ctx context.Context, seed uint64, n int) int {
 					killed.Add(1)
 					p.kill()
 				}
+				fast.Add(relay.FastBatches(p.Relay))
 			}
 		})
 	}
 	all.Wait()
-	return int(killed.Load())
+	return int(killed.Load()), fast.Load()
 }
 
 // backlog counts what is committed, not held and not drained, for all lanes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,10 +16,14 @@ import (
 // Publisher puts events into a stream as a relay does, without a database: the same
 // encoding, order and judgement of outcomes. Safe for concurrent use; order is kept
 // within one call of Publish.
-type Publisher struct{ pub *asyncPublisher }
+type Publisher struct {
+	pub  *asyncPublisher
+	fast *fastPublisher // nil unless Fast made it
+}
 
 // NewPublisher prepares a publisher with the stream, subject, mode and time-out settings of
-// cfg; the others are not used. The connection should be made with [NATSOptions].
+// cfg; the others are not used. It publishes event by event. The connection should be
+// made with [NATSOptions].
 func NewPublisher(nc *nats.Conn, cfg Config) (*Publisher, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -37,6 +42,22 @@ func (p *Publisher) WithIDSuffix(suffix string) *Publisher {
 	pub := *p.pub
 	pub.idSuffix = suffix
 	return &Publisher{pub: &pub}
+}
+
+// Fast returns a publisher that publishes the events of a call as one fast batch. It is for events that
+// nobody can have published before. It returns an error if the server or the stream does not
+// allow it. What breaks a batch later is published event by event.
+func (p *Publisher) Fast(ctx context.Context) (*Publisher, error) {
+	stream, err := p.pub.js.Stream(ctx, p.pub.stream)
+	if err != nil {
+		return nil, fmt.Errorf("look at stream %s: %w", p.pub.stream, err)
+	}
+	fast := newFastPublisher(p.pub, PublisherFast, p.pub.ackTimeout, slog.New(slog.DiscardHandler))
+	fast.learn(&stream.CachedInfo().Config)
+	if choice := fast.chosen(); choice.Kind != PublisherFast {
+		return nil, fmt.Errorf("fast batches are not possible: %s", choice.Reason)
+	}
+	return &Publisher{pub: p.pub, fast: fast}, nil
 }
 
 // RefusedError is returned by [Publisher.Publish] when the broker refused an event for itself: trying
@@ -60,7 +81,12 @@ func (p *Publisher) Publish(ctx context.Context, events []outbox.Record) error {
 		b.events[i] = event{Record: events[i], seq: int64(i)}
 	}
 	b.link()
-	fail := p.pub.attempt(ctx, b)
+	var fail failure
+	if p.fast != nil {
+		fail = p.fast.attempt(ctx, b)
+	} else {
+		fail = p.pub.attempt(ctx, b)
+	}
 	for i := range b.events {
 		if e := &b.events[i]; e.refused != nil {
 			return &RefusedError{EventID: e.ID, Code: e.refused.Code}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // read returns the next batch of a lane, or nil when it has none. It changes nothing: the
@@ -99,11 +100,12 @@ func (r *Relay) readPage(ctx context.Context, l *lane, cur cursor, share int) (*
 	return b, nil
 }
 
-// byteShare is how many payload bytes one lane may have in memory.
+// byteShare is how many payload bytes one batch may have in memory: a lane has two, one that is
+// published and one that is read.
 func (r *Relay) byteShare() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.cfg.BatchBytes / max(1, len(r.lanes))
+	return r.cfg.BatchBytes / max(1, 2*len(r.lanes))
 }
 
 // shrink makes the next batches as small as what fitted this time, so that rows that do
@@ -124,19 +126,29 @@ type collector struct {
 	events   []event
 	size     int
 	cut      bool // the bytes were used up before the rows
+	// shared are values that most events of a batch have in common, once each.
+	shared map[string]string
+	// What a row gives before it is copied; valid until the next row.
+	rawSnapshot, rawSource, rawType, rawContentType, rawSchema pgtype.DriverBytes
 }
 
 func (c *collector) row(rows pgx.Rows) error {
 	if c.events == nil {
 		c.events = make([]event, 0, min(c.limit, 256))
+		c.shared = map[string]string{}
 	}
 	var e event
 	var at *time.Time
-	err := rows.Scan(&c.snapshot, &e.seq, &e.ID, &e.Source, &e.Type, &e.Subject, &at,
-		&e.DataContentType, &e.DataSchema, &e.PartitionKey, &e.Extensions, &e.Data, &e.staged)
+	err := rows.Scan(&c.rawSnapshot, &e.seq, &e.ID, &c.rawSource, &c.rawType, &e.Subject, &at,
+		&c.rawContentType, &c.rawSchema, &e.PartitionKey, &e.Extensions, &e.Data, &e.staged)
 	if err != nil {
 		return err
 	}
+	if string(c.rawSnapshot) != c.snapshot {
+		c.snapshot = string(c.rawSnapshot)
+	}
+	e.Source, e.Type = c.share(c.rawSource), c.share(c.rawType)
+	e.DataContentType, e.DataSchema = c.share(c.rawContentType), c.share(c.rawSchema)
 	if at != nil {
 		e.Time = at.UTC()
 	}
@@ -147,4 +159,14 @@ func (c *collector) row(rows pgx.Rows) error {
 		return errEnough
 	}
 	return nil
+}
+
+// share returns the text of raw, the same one for the same text.
+func (c *collector) share(raw []byte) string {
+	if text, ok := c.shared[string(raw)]; ok {
+		return text
+	}
+	text := string(raw)
+	c.shared[text] = text
+	return text
 }

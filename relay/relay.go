@@ -26,7 +26,8 @@ type Relay struct {
 	log     *slog.Logger
 	db      *database
 	control *database // connections of its own, so that a full pool cannot starve the leases
-	pub     publisher
+	pub     publisher      // fast, after what its user admits
+	fast    *fastPublisher
 	js      jetstream.JetStream
 	health  *health
 	metrics *metrics
@@ -73,7 +74,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	pub, err := newAsyncPublisher(nc, cfg)
+	async, err := newAsyncPublisher(nc, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +89,14 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 	}
 	st := newStatements(cfg.Schema)
 	log := cfg.Logger.With("group", cfg.Group, "owner", cfg.Owner)
+	fast := newFastPublisher(async, cfg.Publisher, min(cfg.AckTimeout, cfg.StopTimeout), log)
 	return &Relay{
-		cfg: cfg, log: log, js: pub.js, metrics: m, meter: meter,
+		cfg: cfg, log: log, js: async.js, metrics: m, meter: meter,
 		tracer:  cfg.TracerProvider.Tracer(instrumentation, trace.WithInstrumentationVersion(cfg.Version)),
 		db:      &database{pool: pool, sql: st},
 		control: &database{sql: st},
-		pub:     admission(pub, cfg),
+		pub:     admission(fast, cfg),
+		fast:    fast,
 		retries: store,
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),
@@ -154,6 +157,7 @@ func (r *Relay) Run(ctx context.Context) (err error) {
 	err = group.Wait()
 
 	r.stop(hard, cut)
+	r.fast.waiting.Wait() // until StopTimeout after the beginning of the stop, see fastPublisher.wait
 	err = r.brokenAtLast(err)
 	if died := (*PartError)(nil); errors.As(err, &died) {
 		r.log.Error("a part of the relay died", "part", died.Part, "error", died.Err, "stack", died.Stack)

@@ -68,7 +68,7 @@ func (r *Relay) retryDue(soft context.Context) (int, error) {
 	// What is claimed is finished, also when the relay stops: it takes one attempt.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(soft), r.retryLease())
 	defer cancel()
-	b := &batch{events: make([]event, 0, len(claims))}
+	b := &batch{events: make([]event, 0, len(claims)), again: true}
 	known := make([]retry.Claim, 0, len(claims))
 	for _, c := range claims {
 		record, err := r.retries.Event(ctx, c)

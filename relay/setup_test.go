@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -46,7 +47,27 @@ func newSetup(t *testing.T) *setup {
 	t.Helper()
 	s := &setup{t: t, db: outboxtest.NewDatabase(t), nats: outboxtest.NewNATS(t)}
 	s.js = outboxtest.NewStream(t, s.nats.URL(), streamName, "events.>")
+	if *publisher == relay.PublisherFast.String() {
+		s.allowBatches()
+	}
 	return s
+}
+
+// publisher is what the relays of the tests use; those that are about one of them say so.
+var publisher = flag.String("publisher", "async", "publisher of the relays in the tests: async, or fast, with streams that allow batches")
+
+// allowBatches lets the stream take fast batches, which a relay uses by default then.
+func (s *setup) allowBatches() {
+	s.t.Helper()
+	stream, err := s.js.Stream(s.t.Context(), streamName)
+	if err == nil {
+		cfg := stream.CachedInfo().Config
+		cfg.AllowBatchPublish = true
+		_, err = s.js.UpdateStream(s.t.Context(), cfg)
+	}
+	if err != nil {
+		s.t.Fatalf("allow batches: %v", err)
+	}
 }
 
 // pod is a relay that runs in this process.

@@ -20,6 +20,9 @@ type StreamSpec struct {
 	Replicas int           // defaults to 1
 	MaxAge   time.Duration // defaults to none
 	MaxBytes int64         // defaults to none
+	// Publisher says whether the stream must allow fast batches: with PublisherFast it must, with PublisherAuto,
+	// the default, a new stream does if the server can, and with PublisherAsync it is left as it is.
+	Publisher PublisherKind
 }
 
 // StreamChange is one difference between a stream and its spec.
@@ -43,7 +46,7 @@ func PlanStream(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (*
 	}
 	stream, err := js.Stream(ctx, spec.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return planNew(spec), nil
+		return planNew(spec, batches(js.Conn().ConnectedServerVersion())), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan stream %s: %w", spec.Name, err)
@@ -51,12 +54,13 @@ func PlanStream(ctx context.Context, js jetstream.JetStream, spec StreamSpec) (*
 	return planChange(stream.CachedInfo().Config, spec), nil
 }
 
-func planNew(spec StreamSpec) *StreamPlan {
+func planNew(spec StreamSpec, batches bool) *StreamPlan {
 	cfg := jetstream.StreamConfig{
 		Name: spec.Name, Subjects: spec.Subjects, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
 		Discard: jetstream.DiscardNew, Replicas: max(spec.Replicas, 1), Duplicates: spec.Window,
 		MaxAge: spec.MaxAge, MaxBytes: spec.MaxBytes, MaxMsgs: -1, MaxMsgSize: -1, MaxConsumers: -1,
 		MaxMsgsPerSubject: -1, AllowDirect: true, DenyDelete: true,
+		AllowBatchPublish: spec.Publisher == PublisherFast || (batches && spec.Publisher != PublisherAsync),
 	}
 	setDefault(&cfg.Duplicates, 2*time.Minute)
 	setDefault(&cfg.MaxBytes, -1)
@@ -72,6 +76,9 @@ func planNew(spec StreamSpec) *StreamPlan {
 	add("duplicate window", cfg.Duplicates.String())
 	add("max age", ageText(cfg.MaxAge))
 	add("max bytes", bytesText(cfg.MaxBytes))
+	if cfg.AllowBatchPublish {
+		add("batches", "allowed")
+	}
 	return p
 }
 
@@ -109,6 +116,10 @@ func planChange(have jetstream.StreamConfig, spec StreamSpec) *StreamPlan {
 	if spec.MaxBytes != 0 && have.MaxBytes != spec.MaxBytes {
 		change("max bytes", bytesText(have.MaxBytes), bytesText(spec.MaxBytes))
 		p.config.MaxBytes = spec.MaxBytes
+	}
+	if spec.Publisher == PublisherFast && !have.AllowBatchPublish {
+		change("batches", "not allowed", "allowed")
+		p.config.AllowBatchPublish = true
 	}
 	return p
 }

@@ -18,39 +18,66 @@ import (
 	"github.com/holdfast-dev/holdfast/relay"
 )
 
-// measureDrain compares the drain with the broker alone, and with itself while an old
-// snapshot is held open.
+// drainFigures are the figures of one publisher.
+type drainFigures struct {
+	publisher                          relay.PublisherKind
+	alone, drain, ratio, wal, oldRatio *figure
+}
+
+func newDrainFigures(kind relay.PublisherKind) *drainFigures {
+	name := func(what, unit string) *figure { return &figure{name: what + "_" + kind.String(), unit: unit} }
+	return &drainFigures{
+		publisher: kind,
+		alone:     name("jetstream_rate", "events/s"), drain: name("drain_rate", "events/s"), ratio: name("drain_ratio", "ratio"),
+		wal: name("wal_bytes_per_event", "bytes"), oldRatio: name("pinned_ratio", "ratio"),
+	}
+}
+
+// measureDrain compares, for each publisher, the drain with the broker alone, and with itself
+// while an old snapshot is held open.
 func measureDrain(ctx context.Context, r *rig) error {
-	jetstreamRate := &figure{name: "jetstream_rate", unit: "events/s"}
-	drainRate := &figure{name: "drain_rate", unit: "events/s"}
-	drainRatio := &figure{name: "drain_ratio", unit: "ratio"}
-	wal := &figure{name: "wal_bytes_per_event", unit: "bytes"}
-	pinnedRatio := &figure{name: "pinned_ratio", unit: "ratio"}
+	all := []*drainFigures{newDrainFigures(relay.PublisherFast), newDrainFigures(relay.PublisherAsync)}
 	for i := range r.runs {
-		progress("run %d of %d: broker alone", i+1, r.runs)
-		alone, err := r.publishOnly(ctx)
-		if err != nil {
-			return err
+		for _, f := range all {
+			progress("run %d of %d with %s", i+1, r.runs, f.publisher)
+			if err := f.measure(ctx, r); err != nil {
+				return err
+			}
 		}
-		progress("run %d of %d: drain", i+1, r.runs)
-		plain, err := r.drainRun(ctx, false)
-		if err != nil {
-			return err
-		}
-		progress("run %d of %d: drain with an old snapshot", i+1, r.runs)
-		pinned, err := r.drainRun(ctx, true)
-		if err != nil {
-			return err
-		}
-		jetstreamRate.add(alone)
-		drainRate.add(plain.rate)
-		drainRatio.add(plain.rate / alone)
-		wal.add(plain.walPerEvent)
-		pinnedRatio.add(pinned.rate / plain.rate)
 	}
-	for _, f := range []*figure{jetstreamRate, drainRate, drainRatio, wal, pinnedRatio} {
-		f.print()
+	fastGain := &figure{name: "fast_gain", unit: "ratio"}
+	for i := range r.runs {
+		fastGain.add(all[0].drain.values[i] / all[1].drain.values[i])
 	}
+	for _, f := range all {
+		for _, g := range []*figure{f.alone, f.drain, f.ratio, f.wal, f.oldRatio} {
+			g.print()
+		}
+	}
+	fastGain.print()
+	return nil
+}
+
+// measure makes one run of each kind.
+func (f *drainFigures) measure(ctx context.Context, r *rig) error {
+	r.publisher = f.publisher
+	alone, err := r.publishOnly(ctx)
+	if err != nil {
+		return err
+	}
+	plain, err := r.drainRun(ctx, false)
+	if err != nil {
+		return err
+	}
+	pinned, err := r.drainRun(ctx, true)
+	if err != nil {
+		return err
+	}
+	f.alone.add(alone)
+	f.drain.add(plain.rate)
+	f.ratio.add(plain.rate / alone)
+	f.wal.add(plain.walPerEvent)
+	f.oldRatio.add(pinned.rate / plain.rate)
 	return nil
 }
 
@@ -63,6 +90,9 @@ func (r *rig) publishOnly(ctx context.Context) (float64, error) {
 	cfg := r.relayConfig()
 	cfg.BatchSize = 1000
 	pub, err := relay.NewPublisher(r.nc, cfg)
+	if err == nil && r.publisher == relay.PublisherFast {
+		pub, err = pub.Fast(ctx)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -28,6 +28,8 @@ type rig struct {
 	nats *harness.NATS
 	js   jetstream.JetStream
 	nc   *nats.Conn
+	// publisher is that of the present run.
+	publisher relay.PublisherKind
 
 	pgVersion, natsVersion string
 	databases              int
@@ -78,7 +80,7 @@ func (r *rig) freshStream(ctx context.Context) error {
 	if err := r.js.DeleteStream(ctx, streamName); err != nil && err != jetstream.ErrStreamNotFound {
 		return fmt.Errorf("delete stream: %w", err)
 	}
-	_, err := r.js.CreateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Storage: jetstream.FileStorage})
+	_, err := r.js.CreateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Storage: jetstream.FileStorage, AllowBatchPublish: true})
 	return err
 }
 
@@ -126,7 +128,7 @@ func (r *rig) load(ctx context.Context, pool *pgxpool.Pool, n int) error {
 
 // relayConfig is what every measured relay runs with: the defaults.
 func (r *rig) relayConfig() relay.Config {
-	return relay.Config{Stream: streamName, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return relay.Config{Stream: streamName, Publisher: r.publisher, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 // drain runs a relay until the database has nothing left, and returns how long it took from

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/e2e/fault"
+	"github.com/holdfast-dev/holdfast/relay"
 )
 
 // Exit codes, by the conventions of the relay's command line.
@@ -49,9 +50,12 @@ type settings struct {
 	only     string
 	within   time.Duration
 	window   time.Duration
-	race     bool
-	plan     bool
-	verbose  bool
+	// publisher is that of the relays. With auto the single server's stream allows fast batches and the
+	// cluster's does not.
+	publisher relay.PublisherKind
+	race      bool
+	plan      bool
+	verbose   bool
 }
 
 func (s settings) setups() []setup {
@@ -138,6 +142,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&s.only, "only", "", "kinds of faults, separated by commas; all by default")
 	flags.DurationVar(&s.within, "within", time.Minute, "how long nothing may arrive after the last fault, while something waits")
 	flags.DurationVar(&s.window, "window", 2*time.Minute, "the stream's dedup window; a short one shows second copies that it would hide")
+	flags.TextVar(&s.publisher, "publisher", relay.PublisherAuto, "of the relays: auto, async or fast; with auto the stream of the single server allows batches, that of the cluster does not")
 	flags.BoolVar(&s.race, "race", false, "build the relay with the race detector")
 	flags.BoolVar(&s.plan, "plan", false, "print the schedule and do nothing")
 	flags.BoolVar(&s.verbose, "v", false, "print each fault when it begins")

@@ -39,11 +39,13 @@ type servers struct {
 	pg    *harness.Postgres
 	nodes *fault.Cluster // of one node or three
 	db    *pgxpool.Pool  // past the proxies
+
+	publisher relay.PublisherKind // of the relays
 }
 
 // startServers starts everything but the relays.
 func startServers(ctx context.Context, t *trial) (s *servers, err error) {
-	s = &servers{}
+	s = &servers{publisher: t.publisher}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(false))
@@ -145,9 +147,12 @@ func (s *servers) createStream(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	spec := relay.StreamSpec{Name: streamName, Subjects: []string{subjects + ".>"}, Window: t.window}
+	spec := relay.StreamSpec{Name: streamName, Subjects: []string{subjects + ".>"}, Window: t.window, Publisher: t.publisher}
 	if t.setup == cluster {
 		spec.Replicas = 3
+		if t.publisher == relay.PublisherAuto {
+			spec.Publisher = relay.PublisherAsync
+		}
 	}
 	plan, err := relay.PlanStream(ctx, js, spec)
 	if err != nil {

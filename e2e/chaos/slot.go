@@ -133,7 +133,7 @@ func (sl *slot) environment(name string) ([]string, error) {
 	return append(env, fault.ClockSkewEnv+"="+strconv.FormatInt(skew, 10), "RELAY_DATABASE_URL="+url, "RELAY_NATS_URL="+strings.Join(servers, ","), "RELAY_STREAM="+streamName,
 		"RELAY_OWNER="+name, "RELAY_HTTP_ADDR=127.0.0.1:0", "RELAY_LOG_FORMAT=json", "RELAY_LOG_LEVEL=debug",
 		"RELAY_LEASE="+lease.String(), "RELAY_ACK_TIMEOUT=1s", "RELAY_RETRY_MIN=20ms", "RELAY_RETRY_MAX=500ms", "RELAY_REFUSED_PAUSE_MAX=5s", "RELAY_POLL_MAX=20ms",
-		"RELAY_STOP_TIMEOUT=5s", "RELAY_UNREADY_AFTER=5s", "RELAY_WORKERS=4", "RELAY_BATCH_SIZE="+strconv.Itoa(sl.batch)), nil
+		"RELAY_STOP_TIMEOUT=5s", "RELAY_UNREADY_AFTER=5s", "RELAY_WORKERS=4", "RELAY_BATCH_SIZE="+strconv.Itoa(sl.batch), "RELAY_PUBLISHER="+sl.servers.publisher.String()), nil
 }
 
 // kill ends the relay with SIGKILL.

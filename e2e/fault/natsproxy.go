@@ -246,9 +246,11 @@ func (c *natsConn) fromServer(f *frame) [][]byte {
 
 func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 	event := NATSEvent{Client: m.Client, ID: m.ID, Ack: true, Delivered: true}
+	tell := false
 	if m.Point == OnPublication {
 		m.Point = OnAck
 		parseAck(f, &event)
+		tell = aboutMessage(f)
 	} else {
 		m.Point = OnResponse
 	}
@@ -270,7 +272,7 @@ func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 		case natsDelay:
 			time.AfterFunc(action.delay, func() {
 				event.Delivered = c.toClient.write(true, data[0]) == nil // the connection may have ended since
-				if m.Point == OnAck {
+				if tell {
 					c.proxy.tell(event)
 				}
 			})
@@ -280,7 +282,7 @@ func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 			data = repeat(data[0], action.times)
 		}
 	}
-	if m.Point == OnAck {
+	if tell {
 		c.proxy.tell(event)
 	}
 	return data

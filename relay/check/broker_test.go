@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/check"
 )
 
@@ -61,6 +62,8 @@ func TestStream(t *testing.T) {
 			"dedup-window", check.Fail, "remembers ids for 24s, and a late publication may come after 25s", "--dedup-window 25s"},
 		{"discard old", func(b *bench) { b.stream(jetstream.StreamConfig{MaxMsgs: 10, MaxBytes: 1 << 20}) },
 			"discard", check.Warn, "drops its oldest messages when it is full: max_bytes 1048576, max_msgs 10", "discard to new"},
+		{"no batches", func(b *bench) { b.stream(jetstream.StreamConfig{}); b.Relay.Publisher = relay.PublisherFast },
+			"publisher", check.Fail, "does not allow batches", "relay stream apply --allow-batches"},
 		{"in memory", func(b *bench) { b.stream(jetstream.StreamConfig{Storage: jetstream.MemoryStorage}) },
 			"storage", check.Warn, "is in memory", "file storage"},
 		{"one replica", func(b *bench) { b.stream(jetstream.StreamConfig{}); b.Allow = []string{"sync"} },

@@ -46,6 +46,7 @@ var checks = []check{
 	{name: "retention", needs: needs("stream-writable"), after: true, start: true, judge: retentionFinding},
 	{name: "persist-mode", needs: needs("stream-writable"), after: true, start: true, judge: persistFinding},
 	{name: "dedup-window", needs: needs("stream-writable"), after: true, start: true, judge: dedupFinding},
+	{name: "publisher", needs: needs("stream-writable"), after: true, judge: publisherFinding},
 	{name: "discard", needs: needs("stream-writable"), after: true, judge: discardFinding},
 	{name: "storage", needs: needs("stream-writable"), after: true, judge: storageFinding},
 	{name: "replicas", needs: needs("stream-writable"), after: true, judge: replicasFinding},

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/relay"
 )
 
 // config is that of the stream; the checks that use it need the check stream.
@@ -84,6 +86,19 @@ func retentionFinding(f *facts) Finding {
 			"stream %s keeps what a consumer wants, and there is none: events would be acknowledged and dropped", c.Name)
 	}
 	return warn("create its consumer; a stream with limits retention can also be reconciled", "stream %s is a work queue without a consumer", c.Name)
+}
+
+// publisherFinding says how a relay with these settings puts events into the stream.
+func publisherFinding(f *facts) Finding {
+	switch c := relay.ChoosePublisher(f.t.Relay.Publisher, f.br.version, f.config()); {
+	case c.Denied:
+		return fail("relay stream apply --allow-batches, on a server from 2.14 on; or set RELAY_PUBLISHER=auto",
+			"events go one by one although RELAY_PUBLISHER is fast: %s", c.Reason)
+	case c.Kind == relay.PublisherFast:
+		return ok("events go as fast batches: %s", c.Reason)
+	default:
+		return ok("events go one by one: %s", c.Reason)
+	}
 }
 
 func discardFinding(f *facts) Finding {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
@@ -22,11 +23,12 @@ func statusCommand(p Process) *cobra.Command {
 		Use:   "status",
 		Short: "Say who drains the outbox and what waits",
 		Long: effects("nothing.", "counts beyond 100,000 events of a lane, so that looking at a large backlog stays cheap.") +
-			"\n\nIt asks the database only. Exit status 0, or 1 when events wait and nobody drains; with --watch\n" +
+			"\n\nIt asks the database, and if RELAY_STREAM is set the broker, which publisher a relay with these settings\n" +
+			"uses now; a broker that cannot be reached changes nothing else. Exit status 0, or 1 when events wait and nobody drains; with --watch\n" +
 			"it goes on until it is interrupted, also while the database cannot be reached.",
 		Example: "  relay status\n  relay status -o json",
 	})
-	load := settingFlags(c, p, settings.Database)
+	load := settingFlags(c, p, settings.Database, settings.NATS, settings.Stream)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL)
 	watch := c.Flags().Bool("watch", false, "Repeat until interrupted")
 	interval := c.Flags().Duration("interval", 2*time.Second, "Pause between two looks with --watch")
@@ -49,7 +51,8 @@ func statusCommand(p Process) *cobra.Command {
 			return err
 		}
 		defer pool.Close()
-		look := statusLook{pool: pool, schema: loaded.Schema, group: loaded.Group, timeout: *timeout}
+		look := statusLook{pool: pool, schema: loaded.Schema, group: loaded.Group, timeout: *timeout, settings: &loaded.Settings}
+		defer look.close()
 		if *watch {
 			return look.watch(cmd, format.Format(), *interval)
 		}
@@ -63,6 +66,8 @@ type statusLook struct {
 	pool          *pgxpool.Pool
 	schema, group string
 	timeout       time.Duration
+	settings      *settings.Settings
+	js            jetstream.JetStream // nil until the broker is needed and can be reached
 }
 
 func (l *statusLook) once(cmd *cobra.Command, format output.Format) error {
@@ -124,5 +129,7 @@ func (l *statusLook) read(ctx context.Context) (*statusReport, error) {
 		return nil, &exit.Error{Code: exit.NotFound, Err: errors.New("there is no relay group " + l.group),
 			Hint: "check RELAY_GROUP; a group is made by the first relay that runs with it"}
 	}
-	return newStatusReport(status, l.schema), nil
+	report := newStatusReport(status, l.schema)
+	report.Publisher = l.publisher(ctx)
+	return report, nil
 }

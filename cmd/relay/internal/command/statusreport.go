@@ -25,6 +25,8 @@ type statusReport struct {
 	Capped    bool          `json:"counts_are_lower_bounds"`
 	Relays    []statusRelay `json:"relays"`
 	Lanes     []statusLane  `json:"lanes"`
+	// Publisher is how a relay with these settings puts events into the stream; null when they name no stream.
+	Publisher *statusPublisher `json:"publisher"`
 	status    *relay.Status
 }
 
@@ -83,6 +85,11 @@ func (r *statusReport) write(w io.Writer, format output.Format) error {
 	totals.Add("held", output.Number(s.Held), oldest(s.Held, s.OldestHeld))
 	if err := totals.Write(w); err != nil {
 		return err
+	}
+	if r.Publisher != nil {
+		if _, err := fmt.Fprintf(w, "publisher  %s: %s\n", r.Publisher.Kind, r.Publisher.Reason); err != nil {
+			return err
+		}
 	}
 	if len(s.Relays) > 0 {
 		relays := output.Table{Heads: []string{"RELAY", "VERSION", "RUNS SINCE"}}

@@ -31,6 +31,7 @@ type streamSpec struct {
 	replicas int
 	maxAge   time.Duration
 	maxBytes settings.Bytes
+	batches  bool
 }
 
 func (s *streamSpec) flags(c *cobra.Command) {
@@ -40,7 +41,8 @@ func (s *streamSpec) flags(c *cobra.Command) {
 	f.IntVar(&s.replicas, "replicas", 0, "Copies of the stream in the cluster; 1 on a new stream")
 	f.DurationVar(&s.maxAge, "max-age", 0, "Age at which the stream drops messages; never on a new stream")
 	f.Var(&s.maxBytes, "max-bytes", "Size that the stream may have; unlimited on a new stream")
-	inGroup(c, commonFlags, "subject", "dedup-window", "replicas", "max-age", "max-bytes")
+	f.BoolVar(&s.batches, "allow-batches", false, "Let the stream take fast batches, which need server 2.14; a new stream does if the server can, unless RELAY_PUBLISHER is async")
+	inGroup(c, commonFlags, "subject", "dedup-window", "replicas", "max-age", "max-bytes", "allow-batches")
 }
 
 // spec adds what the settings say.
@@ -50,7 +52,10 @@ func (s *streamSpec) spec(l *settings.Loaded) (relay.StreamSpec, error) {
 			WithHint("leave a flag out to keep what the stream has")
 	}
 	spec := relay.StreamSpec{Name: l.Stream, Subjects: s.subjects, Window: s.window, Replicas: s.replicas,
-		MaxAge: s.maxAge, MaxBytes: int64(s.maxBytes)}
+		MaxAge: s.maxAge, MaxBytes: int64(s.maxBytes), Publisher: l.Publisher}
+	if s.batches {
+		spec.Publisher = relay.PublisherFast
+	}
 	if len(spec.Subjects) > 0 {
 		return spec, nil
 	}

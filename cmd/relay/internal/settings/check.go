@@ -128,6 +128,7 @@ func (s *Settings) Relay() relay.Config {
 		SubjectPrefix:   s.SubjectPrefix,
 		SubjectTemplate: s.SubjectTemplate,
 		Mode:            s.Mode,
+		Publisher:       s.Publisher,
 		Schema:          s.Schema,
 		Group:           s.Group,
 		Owner:           s.Owner,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay"
 )
 
 // Prefix begins every variable of the relay.
@@ -37,14 +38,15 @@ type Settings struct {
 	SubjectPrefix   string `env:"SUBJECT_PREFIX, default=events" section:"stream" doc:"What {prefix} stands for in the subject template."`
 	SubjectTemplate string `env:"SUBJECT_TEMPLATE, default={prefix}.{type}" section:"stream" doc:"Subject of an event, made of {prefix}, {type}, {source}, {subject} and {partitionkey}."`
 
-	Mode       wire.Mode     `env:"MODE, default=binary" section:"drain" values:"binary|structured" doc:"Where attributes of an event travel: in headers (binary), or in one JSON document with the data (structured)."`
-	Owner      string        `env:"OWNER" section:"drain" doc:"Name of this pod in leases and logs, unique among live pods. Host name, process id and a random part if not set."`
-	BatchSize  int           `env:"BATCH_SIZE, default=1000" section:"drain" kind:"count" doc:"Events of one lane that are published before they are settled, 1 to 10000."`
-	BatchBytes Bytes         `env:"BATCH_BYTES, default=32MiB" section:"drain" kind:"size" doc:"Payload of all batches in memory together, 1MiB at least."`
-	Workers    int           `env:"WORKERS, default=8" section:"drain" kind:"count" doc:"Lanes that read or publish at the same time, 1 to 256. The relay uses one database connection for each, and two more."`
-	Lease      time.Duration `env:"LEASE, default=10s" section:"drain" kind:"duration" doc:"How long a lane stays with a pod that was killed, 1s to 10m."`
-	PollMin    time.Duration `env:"POLL_MIN, default=2ms" section:"drain" kind:"duration" doc:"Shortest pause between two looks for new events."`
-	PollMax    time.Duration `env:"POLL_MAX, default=50ms" section:"drain" kind:"duration" doc:"Longest pause between two looks for new events."`
+	Mode       wire.Mode           `env:"MODE, default=binary" section:"drain" values:"binary|structured" doc:"Where attributes of an event travel: in headers (binary), or in one JSON document with the data (structured)."`
+	Publisher  relay.PublisherKind `env:"PUBLISHER, default=auto" section:"drain" values:"auto|async|fast" doc:"How events are put into the stream: one by one (async), as fast batches (fast; server 2.14 and a stream with allow_batched, where they are missing relay check fails and events go one by one), or the faster one that is possible (auto)."`
+	Owner      string              `env:"OWNER" section:"drain" doc:"Name of this pod in leases and logs, unique among live pods. Host name, process id and a random part if not set."`
+	BatchSize  int                 `env:"BATCH_SIZE, default=1000" section:"drain" kind:"count" doc:"Events of one lane that are published before they are settled, 1 to 10000."`
+	BatchBytes Bytes               `env:"BATCH_BYTES, default=32MiB" section:"drain" kind:"size" doc:"Payload of all batches in memory together, 1MiB at least."`
+	Workers    int                 `env:"WORKERS, default=8" section:"drain" kind:"count" doc:"Lanes that read or publish at the same time, 1 to 256. The relay uses one database connection for each, and two more."`
+	Lease      time.Duration       `env:"LEASE, default=10s" section:"drain" kind:"duration" doc:"How long a lane stays with a pod that was killed, 1s to 10m."`
+	PollMin    time.Duration       `env:"POLL_MIN, default=2ms" section:"drain" kind:"duration" doc:"Shortest pause between two looks for new events."`
+	PollMax    time.Duration       `env:"POLL_MAX, default=50ms" section:"drain" kind:"duration" doc:"Longest pause between two looks for new events."`
 
 	WakeSubject   string `env:"WAKE_SUBJECT" section:"drain" example:"holdfast.wake" doc:"Subject of core NATS on which producers say after a commit that there is something to drain (outbox.Wake). Nothing depends on it."`
 	ListenChannel string `env:"LISTEN_CHANNEL" section:"drain" example:"holdfast_wake" doc:"Channel on which producers say so by NOTIFY. It takes one more database connection, which must not go through a pooler in transaction mode. Nothing depends on it."`
