@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/retention"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
@@ -49,7 +50,7 @@ func statusCommand(p Process) *cobra.Command {
 			return err
 		}
 		defer pool.Close()
-		look := statusLook{pool: pool, schema: loaded.Schema, group: loaded.Group, timeout: *timeout}
+		look := statusLook{pool: pool, schema: loaded.Schema, group: loaded.Group, timeout: *timeout, keep: loaded.Retention}
 		if *watch {
 			return look.watch(cmd, format.Format(), *interval)
 		}
@@ -62,7 +63,7 @@ func statusCommand(p Process) *cobra.Command {
 type statusLook struct {
 	pool          *pgxpool.Pool
 	schema, group string
-	timeout       time.Duration
+	timeout, keep time.Duration
 }
 
 func (l *statusLook) once(cmd *cobra.Command, format output.Format) error {
@@ -124,5 +125,11 @@ func (l *statusLook) read(ctx context.Context) (*statusReport, error) {
 		return nil, &exit.Error{Code: exit.NotFound, Err: errors.New("there is no relay group " + l.group),
 			Hint: "check RELAY_GROUP; a group is made by the first relay that runs with it"}
 	}
-	return newStatusReport(status, l.schema, time.Now()), nil
+	kept, err := retention.Look(ctx, l.pool, l.schema, l.keep)
+	if err != nil {
+		return nil, err
+	}
+	report := newStatusReport(status, l.schema, time.Now())
+	report.retain(kept)
+	return report, nil
 }

@@ -25,7 +25,10 @@ type statusReport struct {
 	Capped    bool          `json:"counts_are_lower_bounds"`
 	Relays    []statusRelay `json:"relays"`
 	Lanes     []statusLane  `json:"lanes"`
-	status    *relay.Status
+	// Retention is what the log keeps, in all groups.
+	Retention *statusRetention `json:"retention,omitempty"`
+
+	status *relay.Status
 }
 
 // waiting are events that are not in the stream.
@@ -81,8 +84,18 @@ func (r *statusReport) write(w io.Writer, format output.Format) error {
 	totals := output.Table{Right: []bool{false, true}}
 	totals.Add("backlog", output.Number(s.Backlog), oldest(s.Backlog, s.OldestEvent))
 	totals.Add("held", output.Number(s.Held), oldest(s.Held, s.OldestHeld))
+	if r.Retention != nil {
+		r.Retention.add(&totals)
+	}
 	if err := totals.Write(w); err != nil {
 		return err
+	}
+	if r.Retention != nil {
+		for _, note := range r.Retention.notes() {
+			if _, err := fmt.Fprintf(w, "\n%s\n", output.Paint(w, output.Yellow, note)); err != nil {
+				return err
+			}
+		}
 	}
 	if len(s.Relays) > 0 {
 		relays := output.Table{Heads: []string{"RELAY", "VERSION", "RUNS SINCE"}}
