@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -79,11 +81,21 @@ func runPrune(cmd *cobra.Command, pool *pgxpool.Pool, cfg retention.Config, dryR
 	if err := confirm(cmd, report.question(), yes, format, "--dry-run to see the plan only"); err != nil {
 		return err
 	}
-	done, err := keeper.Pass(ctx)
-	if err != nil {
-		return err
+	for attempt := 1; ; attempt++ {
+		done, err := keeper.Pass(ctx)
+		if err != nil {
+			return err
+		}
+		report.apply(done)
+		if !report.busy() || attempt == pruneAttempts {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(prunePause):
+		}
 	}
-	report.apply(done)
 	if err := report.writeApplied(cmd.OutOrStdout(), format); err != nil {
 		return err
 	}
@@ -106,18 +118,25 @@ func pruneError(err error) error {
 	return e
 }
 
+// A vacuum, or another short statement, may have the lock that a slot needs.
+const (
+	pruneAttempts = 20
+	prunePause    = 250 * time.Millisecond
+)
+
+// busy reports whether the lock of a slot was not to be had.
+func (r *pruneReport) busy() bool {
+	return slices.ContainsFunc(r.Refused, func(b pruneBlock) bool { return b.Because == string(retention.Busy) })
+}
+
 // answer is the exit status of what was found or done.
 func (r *pruneReport) answer() error {
-	busy := r.Taken
-	for _, slot := range r.Refused {
-		busy = busy || slot.Because == string(retention.Busy)
-	}
 	switch {
 	case len(r.Refused) == 0 && !r.Taken:
 		return nil
 	case len(r.Emptied) > 0:
 		return exit.Answer(exit.Partial)
-	case busy:
+	case r.Taken || r.busy():
 		return exit.Answer(exit.Unavailable)
 	default:
 		return exit.Answer(exit.No)

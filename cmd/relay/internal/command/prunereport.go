@@ -125,10 +125,13 @@ func (r *pruneReport) write(w io.Writer, format output.Format) error {
 	return nil
 }
 
-// apply notes what was done.
+// apply notes what was done, in one of several attempts.
 func (r *pruneReport) apply(done *retention.Report) {
-	r.Applied, r.Moved, r.Taken = true, done.Moved, done.Taken
-	r.Removed = pruneRecords{done.Pruned.Batches, done.Pruned.History, done.Pruned.Audit}
+	r.Applied, r.Taken = true, done.Taken
+	r.Moved += done.Moved
+	r.Removed.Batches += done.Pruned.Batches
+	r.Removed.History += done.Pruned.History
+	r.Removed.Audit += done.Pruned.Audit
 	r.Refused = []pruneBlock{}
 	for _, step := range done.Refused {
 		r.Refused = append(r.Refused, pruneBlock{step.Slot, string(step.Outcome), step.Why})
