@@ -211,3 +211,48 @@ func TestASnapshotFromBeforeIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestAProducerThatCommitsWhileTheLockIsAwaited: the first look finds nothing against it, and what is
+// committed before the lock is had is found under it. Attempts that run out of their 50 ms prove
+// nothing, so there are many.
+func TestAProducerThatCommitsWhileTheLockIsAwaited(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	slot := s.old()
+	s.fill(slot, 5, 3)
+	token := s.claim("pod-a", hour)
+	outcomes := map[string]int{}
+	for attempt := 1; attempt <= 40; attempt++ {
+		s.settle()
+		producer := s.begin()
+		mustExec(t, producer, fillSQL, slot, 1, 3.0)
+		pid := int(producer.Conn().PgConn().PID())
+		ended := make(chan string, 1)
+		go func() {
+			outcome, _ := s.rotate(token, slot)
+			ended <- outcome
+		}()
+		outcome := ""
+		for waits := false; !waits && outcome == ""; {
+			select {
+			case outcome = <-ended:
+			default:
+				waits = query[bool](s, "SELECT EXISTS (SELECT FROM pg_locks l WHERE NOT l.granted AND $1 = ANY (pg_blocking_pids(l.pid)))", pid)
+			}
+		}
+		if err := producer.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if outcome == "" {
+			outcome = <-ended
+		}
+		outcomes[outcome]++
+		if err := producer.Conn().Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.in(slot); n != 5+attempt {
+			t.Fatalf("%d events are left after outcome %s, want %d", n, outcome, 5+attempt)
+		}
+	}
+	t.Logf("outcomes %v", outcomes)
+}
