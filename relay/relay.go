@@ -26,7 +26,7 @@ type Relay struct {
 	log     *slog.Logger
 	db      *database
 	control *database // connections of its own, so that a full pool cannot starve the leases
-	pub     publisher      // fast, after what its user admits
+	pub     publisher // fast, after what its user admits
 	fast    *fastPublisher
 	js      jetstream.JetStream
 	health  *health

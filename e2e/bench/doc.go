@@ -8,5 +8,8 @@
 // machine's speed meets all of them alike. Rates are comparable only within one run
 // of the program; the ratios are what to quote.
 //
+// With -soak it writes that many events instead, empties the slots on the way, and prints how large the
+// log is and how long looking at it takes as it goes.
+//
 // It promises no absolute speed and asserts nothing.
 package main

@@ -131,14 +131,19 @@ func (r *rig) relayConfig() relay.Config {
 	return relay.Config{Stream: streamName, Publisher: r.publisher, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
+// relayPool makes the pool of a relay on the same database. The caller closes it.
+func (r *rig) relayPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error) {
+	cfg, err := relay.PoolConfig(pool.Config().ConnString(), 8)
+	if err != nil {
+		return nil, err
+	}
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
 // drain runs a relay until the database has nothing left, and returns how long it took from
 // its first look to its last settle.
 func (r *rig) drain(ctx context.Context, pool *pgxpool.Pool, n int) (time.Duration, error) {
-	poolConfig, err := relay.PoolConfig(pool.Config().ConnString(), 8)
-	if err != nil {
-		return 0, err
-	}
-	relayPool, err := pgxpool.NewWithConfig(ctx, poolConfig)
+	relayPool, err := r.relayPool(ctx, pool)
 	if err != nil {
 		return 0, err
 	}

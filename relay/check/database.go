@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/retention"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
@@ -34,6 +35,7 @@ type database struct {
 	statements preparation
 	lanes      lanes
 	unsound    []retry.Unsound
+	rotation   *retention.State
 	refused    map[string]error // by what was asked: errors of the server
 }
 
@@ -199,7 +201,11 @@ func (d *database) readRelay(ctx context.Context, pool *pgxpool.Pool, t Target) 
 	if err == nil {
 		d.unsound, err = store.Unsound(ctx, maxUnsound)
 	}
-	return d.answered("waiting-events", err)
+	if err := d.answered("waiting-events", err); err != nil {
+		return err
+	}
+	d.rotation, err = retention.Look(ctx, pool, t.Relay.Schema, t.Keep)
+	return d.answered("rotation", err)
 }
 
 // maxUnsound is how many unsound rows are looked at.

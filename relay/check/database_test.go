@@ -106,6 +106,17 @@ func TestDatabase(t *testing.T) {
 			b.exec(`INSERT INTO outbox.outbox_retry (relay_group, lane, seq, event_id, work_kind, row_version)
 				VALUES ('default', 1, 7, 'e-7', 'parked', 9223372036854775807)`)
 		}, "waiting-events", check.Fail, "1 waiting event cannot be tried: id 1, event e-7", "delete the row"},
+		{"a group holds up the rotation", func(b *bench) {
+			b.exec(oldEvent)
+			b.exec("UPDATE outbox.outbox_lane SET drained = pg_current_snapshot()")
+			b.exec("INSERT INTO outbox.outbox_lane (relay_group, lane) SELECT 'mirror', lane FROM outbox.outbox_lane")
+		}, "rotation", check.Warn, "and is undrained: group mirror has not drained lane ", "delete the lanes"},
+		{"nobody empties slots", func(b *bench) {
+			b.exec(oldEvent)
+			b.exec("UPDATE outbox.outbox_lane SET drained = pg_current_snapshot()")
+		}, "rotation", check.Warn, "is ready: nothing speaks against it, and nobody does it", "RELAY_MAINTENANCE"},
+		{"retention is too long", func(b *bench) { b.Keep = 60 * time.Hour },
+			"rotation", check.Warn, "retention 60h0m0s is longer than the 48h0m0s that 4 slots of 24h0m0s keep up with", "RELAY_RETENTION"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,6 +126,10 @@ func TestDatabase(t *testing.T) {
 		})
 	}
 }
+
+// oldEvent writes an event of three days ago into a slot that is not the current one.
+const oldEvent = `INSERT INTO outbox.event_outbox (slot, event_id, source, type, staged_at)
+	VALUES ((floor(extract(epoch from clock_timestamp()) / 86400)::int + 2) % 4, 'e', '/s', 't', clock_timestamp() - interval '3 days')`
 
 // open begins a transaction that has done something and is older than the target allows.
 func (b *bench) open(level string) {

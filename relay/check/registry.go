@@ -33,6 +33,7 @@ var checks = []check{
 	{name: "lanes", needs: needs("schema", "schema-drift"), after: true, judge: lanesFinding},
 	{name: "owner", needs: needs("schema", "schema-drift"), after: true, judge: ownerFinding},
 	{name: "waiting-events", needs: needs("schema", "schema-drift"), after: true, judge: waitingFinding},
+	{name: "rotation", needs: needs("schema", "schema-drift"), after: true, judge: rotationFinding},
 
 	{name: "nats", judge: natsFinding},
 	{name: "nats-login", needs: needs("nats"), judge: natsLoginFinding},

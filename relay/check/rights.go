@@ -36,6 +36,7 @@ var rights = func() []right {
 	add(true, "outbox_requeued", "SELECT", "INSERT", "DELETE")
 	add(true, "outbox_dead_letter", "SELECT", "INSERT", "DELETE")
 	add(true, "outbox_dead_letter_history", "SELECT", "INSERT")
+	add(true, "outbox_maintenance", "SELECT", "UPDATE")
 	add(false, log, "INSERT", "UPDATE", "DELETE", "TRUNCATE")
 	return all
 }()

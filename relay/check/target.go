@@ -18,6 +18,8 @@ type Target struct {
 	Login   []nats.Option
 	// Relay are the settings of the relay; zero fields mean their defaults.
 	Relay relay.Config
+	// Keep is how long published events stay; 0 is what the schema says.
+	Keep time.Duration
 	// Allow names the checks that are overridden.
 	Allow []string
 

@@ -51,6 +51,13 @@ func (p Params) WithDefaults() Params {
 	return p
 }
 
+// Keep returns how long published events stay at least, and the longest retention that a
+// rotation can keep up with: all periods but two.
+func (p Params) Keep() time.Duration {
+	p = p.WithDefaults()
+	return time.Duration(p.Slots-2) * p.Period
+}
+
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,49}$`)
 
 // Validate reports every parameter that is out of bounds. It judges the values after

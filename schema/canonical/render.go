@@ -59,11 +59,14 @@ func values(p Params) map[string]any {
 	return map[string]any{
 		"Schema":        p.Schema,
 		"Lanes":         p.Lanes,
+		"Slots":         p.Slots,
 		"SlotNumbers":   numbers,
 		"MaxEventBytes": p.MaxEventBytes,
 		// The slot that the clock is in. UTC, because the epoch is.
 		"SlotExpr": fmt.Sprintf("(floor(extract(epoch from clock_timestamp()) / %d)::bigint %% %d)::smallint",
 			int(p.Period/time.Second), p.Slots),
+		// How long published events stay, unless something else is asked for.
+		"Keep": fmt.Sprintf("interval '%d seconds'", int(p.Keep()/time.Second)),
 	}
 }
 

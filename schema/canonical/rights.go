@@ -13,6 +13,7 @@ var (
 	readers   = []Role{Operator, Auditor}
 	producers = []Role{Producer}
 	drainers  = []Role{Drainer}
+	keepers   = []Role{Drainer, Maintainer}
 )
 
 // rights is the one table of who may do what. What is not in it nobody may do but the owner:
@@ -66,6 +67,15 @@ var rights = []granted{
 	{Right{Relay, "TABLE", "outbox_batch", []string{"SELECT"}, nil}, people},
 	{Right{Relay, "TABLE", "outbox_dead_letter_info", []string{"SELECT"}, nil}, readers},
 	{Right{Relay, "TABLE", "outbox_dead_letter_history", []string{"SELECT"}, nil}, readers},
+	// Emptying a slot is a right that only a function has. Whoever looks after retention holds
+	// its lease; nobody else may know the token.
+	{Right{Relay, "TABLE", "outbox_maintenance", []string{"SELECT", "UPDATE"}, nil}, keepers},
+	{Right{Relay, "TABLE", "outbox_maintenance", []string{"SELECT"}, []string{
+		"lease_owner", "lease_until", "rotated_at", "rotated_slot", "refused_at", "refused_slot", "refused_why",
+	}}, readers},
+	{Right{Relay, "FUNCTION", "retention_look", []string{"EXECUTE"}, nil}, []Role{Drainer, Operator, Maintainer, Auditor}},
+	{Right{Relay, "FUNCTION", "retention_rotate", []string{"EXECUTE"}, nil}, keepers},
+	{Right{Relay, "FUNCTION", "retention_prune", []string{"EXECUTE"}, nil}, keepers},
 	{Right{Relay, "FUNCTION", "dead_letter_requeue", []string{"EXECUTE"}, nil}, []Role{Drainer, Operator}},
 	{Right{Relay, "FUNCTION", "dead_letter_discard", []string{"EXECUTE"}, nil}, []Role{Drainer, Operator}},
 }

@@ -81,7 +81,7 @@ CREATE CONSTRAINT TRIGGER hold_receipt_has_id AFTER INSERT ON {{.Schema}}.hold_r
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.stable_id IS NULL)
   EXECUTE FUNCTION {{.Schema}}._receipt_has_id();
 
--- Who changed what, when and why. Append-only.
+-- Who changed what, when and why. Append-only, until retention_prune takes what is very old.
 CREATE TABLE {{.Schema}}.hold_audit (
   id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at           timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -101,6 +101,9 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+  IF TG_OP = 'DELETE' AND current_setting('holdfast.pruning', true) = 'on' THEN
+    RETURN NULL; -- retention_prune
+  END IF;
   RAISE EXCEPTION USING
     ERRCODE = 'HF019',
     MESSAGE = 'hold_audit is append-only',

@@ -89,7 +89,7 @@ func checkTarget(s *settings.Settings) (check.Target, error) {
 	if err != nil {
 		return check.Target{}, fmt.Errorf("open database: %w", err)
 	}
-	return check.Target{Database: pool, Servers: s.Servers(), Login: s.Login(), Relay: s.Relay(), Allow: s.Allowed()}, nil
+	return check.Target{Database: pool, Servers: s.Servers(), Login: s.Login(), Relay: s.Relay(), Keep: s.Retention, Allow: s.Allowed()}, nil
 }
 
 // lookAgain is the pause between two looks.

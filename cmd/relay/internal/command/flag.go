@@ -22,11 +22,14 @@ const groupKey = "holdfast_group"
 const (
 	commonFlags     = "Common"
 	drainFlags      = "Draining"
+	retentionFlags  = "Retention"
 	connectionFlags = "Connection"
 	outputFlags     = "Output"
 )
 
-func flagGroups() []string { return []string{commonFlags, drainFlags, connectionFlags, outputFlags} }
+func flagGroups() []string {
+	return []string{commonFlags, drainFlags, retentionFlags, connectionFlags, outputFlags}
+}
 
 // inGroup puts flags of a command under a heading.
 func inGroup(c *cobra.Command, group string, names ...string) {
@@ -42,12 +45,13 @@ func inGroup(c *cobra.Command, group string, names ...string) {
 
 // headings says where help shows the flags of a section of the settings.
 var headings = map[settings.Section]string{
-	settings.Database: connectionFlags,
-	settings.NATS:     connectionFlags,
-	settings.Stream:   commonFlags,
-	settings.Drain:    drainFlags,
-	settings.HTTP:     commonFlags,
-	settings.Log:      outputFlags,
+	settings.Database:  connectionFlags,
+	settings.NATS:      connectionFlags,
+	settings.Stream:    commonFlags,
+	settings.Drain:     drainFlags,
+	settings.Retention: retentionFlags,
+	settings.HTTP:      commonFlags,
+	settings.Log:       outputFlags,
 }
 
 // settingFlags gives a command a flag for every setting of the sections, and returns how to load

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/telemetry"
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/retention"
 )
 
 // httpStopTimeout bounds how long requests in flight keep the process alive.
@@ -27,8 +29,9 @@ func runCommand(p Process) *cobra.Command {
 	c := verb(&cobra.Command{
 		Use:   "run",
 		Short: "Drain the outbox to the stream until stopped",
-		Long: effects("the stream, which gets the events; cursors and leases in the database.",
-			"changes the log of events, the schema, or the stream's configuration.") +
+		Long: effects("the stream, which gets the events; cursors and leases in the database; slots of the log whose events\n"+
+			"         every relay group has published long ago, which are emptied (RELAY_MAINTENANCE, RELAY_RETENTION).",
+			"changes an event, the schema, or the stream's configuration.") +
 			"\n\nIt waits for a database, a broker and a stream that are not there yet. It refuses to start against a\n" +
 			"stream that would lose or repeat events, exit status 2: relay check says what is wrong, and --allow\n" +
 			"overrides a check by name. SIGTERM or ctrl-C once finishes the\n" +
@@ -127,11 +130,36 @@ func (d *daemon) drain(ctx context.Context, version string) error {
 	d.detail.Store(looks)
 	d.relay.Store(r)
 
+	if d.settings.Maintenance {
+		stop, err := d.keep(ctx, pool)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+
 	defer context.AfterFunc(ctx, func() {
 		d.stopping.Store(true)
 		d.log.Info("stopping", "cause", context.Cause(ctx))
 	})()
 	return d.guarded(ctx, r, gate)
+}
+
+// keep looks after retention until stop is called or ctx ends. Nothing that goes wrong in it ends the relay.
+func (d *daemon) keep(ctx context.Context, pool *pgxpool.Pool) (stop func(), err error) {
+	cfg := d.settings.Keeper()
+	cfg.Logger = d.log
+	keeper, err := retention.New(pool, cfg)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = keeper.Run(ctx) // it says itself what goes wrong
+	}()
+	return func() { cancel(); <-ended }, nil
 }
 
 // guarded runs the relay unless the gate refuses, now or later.

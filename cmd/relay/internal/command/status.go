@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/retention"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
@@ -51,7 +52,7 @@ func statusCommand(p Process) *cobra.Command {
 			return err
 		}
 		defer pool.Close()
-		look := statusLook{pool: pool, schema: loaded.Schema, group: loaded.Group, timeout: *timeout, settings: &loaded.Settings}
+		look := statusLook{pool: pool, schema: loaded.Schema, group: loaded.Group, timeout: *timeout, keep: loaded.Retention, settings: &loaded.Settings}
 		defer look.close()
 		if *watch {
 			return look.watch(cmd, format.Format(), *interval)
@@ -65,7 +66,7 @@ func statusCommand(p Process) *cobra.Command {
 type statusLook struct {
 	pool          *pgxpool.Pool
 	schema, group string
-	timeout       time.Duration
+	timeout, keep time.Duration
 	settings      *settings.Settings
 	js            jetstream.JetStream // nil until the broker is needed and can be reached
 }
@@ -129,7 +130,12 @@ func (l *statusLook) read(ctx context.Context) (*statusReport, error) {
 		return nil, &exit.Error{Code: exit.NotFound, Err: errors.New("there is no relay group " + l.group),
 			Hint: "check RELAY_GROUP; a group is made by the first relay that runs with it"}
 	}
+	kept, err := retention.Look(ctx, l.pool, l.schema, l.keep)
+	if err != nil {
+		return nil, err
+	}
 	report := newStatusReport(status, l.schema)
+	report.retain(kept)
 	report.Publisher = l.publisher(ctx)
 	return report, nil
 }

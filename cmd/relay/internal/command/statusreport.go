@@ -27,7 +27,10 @@ type statusReport struct {
 	Lanes     []statusLane  `json:"lanes"`
 	// Publisher is how a relay with these settings puts events into the stream; null when they name no stream.
 	Publisher *statusPublisher `json:"publisher"`
-	status    *relay.Status
+	// Retention is what the log keeps, in all groups.
+	Retention *statusRetention `json:"retention,omitempty"`
+
+	status *relay.Status
 }
 
 // waiting are events that are not in the stream.
@@ -83,12 +86,22 @@ func (r *statusReport) write(w io.Writer, format output.Format) error {
 	totals := output.Table{Right: []bool{false, true}}
 	totals.Add("backlog", output.Number(s.Backlog), oldest(s.Backlog, s.OldestEvent))
 	totals.Add("held", output.Number(s.Held), oldest(s.Held, s.OldestHeld))
+	if r.Retention != nil {
+		r.Retention.add(&totals)
+	}
 	if err := totals.Write(w); err != nil {
 		return err
 	}
 	if r.Publisher != nil {
 		if _, err := fmt.Fprintf(w, "publisher  %s: %s\n", r.Publisher.Kind, r.Publisher.Reason); err != nil {
 			return err
+		}
+	}
+	if r.Retention != nil {
+		for _, note := range r.Retention.notes() {
+			if _, err := fmt.Fprintf(w, "\n%s\n", output.Paint(w, output.Yellow, note)); err != nil {
+				return err
+			}
 		}
 	}
 	if len(s.Relays) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/retention"
 )
 
 // twoLanes is a group in which one relay drains one of two lanes.
@@ -24,10 +25,26 @@ func twoLanes() *relay.Status {
 	}
 }
 
+// fourSlots is a log with a slot that nobody can empty, and one that is overdue for a moment only.
+func fourSlots(noon time.Time) *retention.State {
+	long, moment, yesterday, three := noon.Add(-72*time.Hour), noon.Add(-48*time.Hour-time.Minute), noon.Add(-12*time.Hour), int16(3)
+	return &retention.State{
+		Keep: 48 * time.Hour, Longest: 48 * time.Hour, Period: 24 * time.Hour, Now: noon, RotatedAt: &yesterday, RotatedSlot: &three,
+		Slots: []retention.Slot{
+			{Slot: 0, Outcome: retention.Undrained, Why: "group mirror has not drained lane 3", Dated: &long, Bytes: 1 << 20, Events: 5000, Dead: 2},
+			{Slot: 1, Outcome: retention.Ready, Dated: &moment, Bytes: 1 << 19, Events: 2000},
+			{Slot: 2, Outcome: retention.Current, Dated: &noon, Bytes: 1 << 18, Events: 100},
+			{Slot: 3, Outcome: retention.Empty, Bytes: 1 << 16},
+		},
+	}
+}
+
 // The JSON is a contract: what it has stays, and means the same.
 func TestStatusOutputMatchesGoldenFiles(t *testing.T) {
 	t.Parallel()
+	noon := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	report := newStatusReport(twoLanes(), "outbox")
+	report.retain(fourSlots(noon))
 	for name, format := range map[string]output.Format{"status.json": output.JSON, "status.jsonl": output.JSONL, "status.txt": output.Text} {
 		var got strings.Builder
 		if err := report.write(&got, format); err != nil {

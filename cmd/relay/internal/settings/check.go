@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/check"
+	"github.com/holdfast-dev/holdfast/relay/retention"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
@@ -51,6 +52,7 @@ func (l *loader) checkRelay(loaded *Loaded) {
 	}
 	l.checkRetries(loaded, cfg.Retry)
 	l.checkAllow(loaded)
+	l.checkRetention(loaded)
 	cfg.Retry = retry.Policy{}                  // judged already
 	_, err := relay.New(nil, &nats.Conn{}, cfg) // connects to nothing
 	var refused *relay.ConfigError
@@ -79,6 +81,22 @@ func (l *loader) checkRetries(loaded *Loaded, policy retry.Policy) {
 	for field, name := range map[string]string{"max retries": refusedRetries, "initial backoff": refusedPauseMin, "max backoff": refusedPauseMax} {
 		if rest, found := strings.CutPrefix(invalid.Problem, field); found {
 			l.add("`relay config env` explains every setting", "%s%s", loaded.value(name).named(), rest)
+		}
+	}
+}
+
+// checkRetention lets the keeper judge its settings; their faults get the names of our variables.
+func (l *loader) checkRetention(loaded *Loaded) {
+	cfg := loaded.Keeper()
+	cfg.Schema, cfg.Owner = "", "" // judged elsewhere
+	var refused *retention.ConfigError
+	if !errors.As(cfg.Validate(), &refused) {
+		return
+	}
+	for _, problem := range refused.Problems {
+		name, rest := inOurWords(problem)
+		if name == "" || !l.refused[name] {
+			l.add("`relay config env` explains every setting", "%s%s", name, rest)
 		}
 	}
 }
@@ -151,4 +169,9 @@ func (s *Settings) Relay() relay.Config {
 		UnreadyAfter: s.UnreadyAfter,
 		MeasureEvery: s.MeasureEvery,
 	}
+}
+
+// Keeper returns the configuration of what looks after retention, without a logger.
+func (s *Settings) Keeper() retention.Config {
+	return retention.Config{Schema: s.Schema, Owner: s.Owner, Keep: s.Retention, Records: s.RecordRetention, Every: s.RetentionEvery}
 }

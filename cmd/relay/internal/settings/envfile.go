@@ -7,12 +7,13 @@ import (
 
 // titles of the sections in the environment file.
 var titles = map[Section]string{
-	Database: "Database",
-	NATS:     "NATS",
-	Stream:   "Stream and subjects",
-	Drain:    "Draining",
-	HTTP:     "HTTP",
-	Log:      "Log",
+	Database:  "Database",
+	NATS:      "NATS",
+	Stream:    "Stream and subjects",
+	Drain:     "Draining",
+	Retention: "Retention",
+	HTTP:      "HTTP",
+	Log:       "Log",
 }
 
 const envFileHead = `# Settings of the relay, one variable each. Remove the # before those that you change.

@@ -222,7 +222,7 @@ func (l *loader) decode(into *Loaded, texts map[string]string) {
 	for i := range fields.NumField() {
 		kind := fields.Type().Field(i).Tag.Get("kind")
 		switch v := into.value(Prefix + nameOf(fields.Type().Field(i))); {
-		case kind == "":
+		case kind == "" || v.Text == "":
 		case kind == "number" && fields.Field(i).Int() < 0:
 			l.refuse(v.Variable, kinds[kind], "%s: %q is negative", v.named(), v.Text)
 		case kind != "number" && fields.Field(i).Int() <= 0:

@@ -64,7 +64,11 @@ type Settings struct {
 	UnreadyAfter time.Duration `env:"UNREADY_AFTER, default=15s" section:"drain" kind:"duration" doc:"How long the broker or the database may be unavailable before /readyz says so."`
 	Allow        string        `env:"ALLOW" section:"drain" doc:"Checks that are overridden by name, separated by commas, such as dedup-window: relay run starts in spite of them, and to relay check their failure is a warning and their warning is nothing. relay check shows the names."`
 
-	MeasureEvery time.Duration `env:"MEASURE_EVERY, default=15s" section:"http" kind:"duration" doc:"Pause between two looks at the database for metrics. Each pod looks; it pauses longer when a look takes long."`
+	MeasureEvery    time.Duration `env:"MEASURE_EVERY, default=15s" section:"http" kind:"duration" doc:"Pause between two looks at the database for metrics. Each pod looks; it pauses longer when a look takes long."`
+	Maintenance     bool          `env:"MAINTENANCE, default=true" section:"retention" values:"true|false" doc:"Whether this pod empties old slots of the log and removes old records. One pod at a time does it; without any, nothing breaks and the log grows."`
+	Retention       time.Duration `env:"RETENTION" section:"retention" kind:"duration" doc:"How long published events stay in the log at least. All periods of the schema but two if not set, which is also the longest that can be kept up with: 48h with 4 daily slots."`
+	RetentionEvery  time.Duration `env:"RETENTION_EVERY, default=1m" section:"retention" kind:"duration" doc:"Pause between two looks for slots to empty, 1s at least. A look that finds nothing writes nothing."`
+	RecordRetention time.Duration `env:"RECORD_RETENTION, default=9600h" section:"retention" kind:"duration" doc:"How long the history of dead letters and the audit of holds stay, 720h at least. What is still open stays anyway."`
 
 	HTTPAddr string `env:"HTTP_ADDR, default=127.0.0.1:9090" section:"http" doc:"Address of /livez, /readyz and /metrics. Loopback only by default: they need no login. Port 0 takes a free one."`
 

@@ -12,16 +12,17 @@ type Section string
 
 // The sections, as they stand in the environment file.
 const (
-	Database Section = "database"
-	NATS     Section = "nats"
-	Stream   Section = "stream"
-	Drain    Section = "drain"
-	HTTP     Section = "http"
-	Log      Section = "log"
+	Database  Section = "database"
+	NATS      Section = "nats"
+	Stream    Section = "stream"
+	Drain     Section = "drain"
+	Retention Section = "retention"
+	HTTP      Section = "http"
+	Log       Section = "log"
 )
 
 // Sections returns all sections.
-func Sections() []Section { return []Section{Database, NATS, Stream, Drain, HTTP, Log} }
+func Sections() []Section { return []Section{Database, NATS, Stream, Drain, Retention, HTTP, Log} }
 
 // Variable describes a variable that the command line reads.
 type Variable struct {

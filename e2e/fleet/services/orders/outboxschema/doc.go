@@ -20,9 +20,9 @@ const (
 	OutboxVersion  = 1
 	OutboxChecksum = "aae0544f1de21e9d7e1b86dbfb0ab8d98277470ae2ede73c0f54b7ac15a80d44"
 	HoldVersion    = 1
-	HoldChecksum   = "536bcb3cde49fd520f7b74ee0cd1f482dde5f0bbafac968a0d3e9c6ab947e7cf"
+	HoldChecksum   = "309e9b001d1ecb049e313dc9025ee287f8910a6ca3397c78f7aefd555c155e40"
 	RelayVersion   = 1
-	RelayChecksum  = "d87fd4c0a8e2c8c7a7281ea308e1334b7b12828ff22565838b2c9f35d668abf0"
+	RelayChecksum  = "fabf5b4273ee8b5991efe95acf5d662f238726ebf96d04f5df8370e2ed6419b8"
 )
 
 // The handshake: package outbox has these constants for the versions that it works with.

@@ -1,0 +1,4 @@
+package retention
+
+// StatementTexts lets a test prepare every statement.
+var StatementTexts = statements
