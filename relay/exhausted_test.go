@@ -60,7 +60,13 @@ func TestExhaustedDatabaseIsRecoveredFrom(t *testing.T) {
 			for _, p := range pods {
 				s.eventually("ready", 40*time.Second, func() bool { return p.Ready() == nil })
 			}
-			s.awaitLanes(40*time.Second, 4, 6, 6)
+			s.eventually("the three share all lanes", 40*time.Second, func() bool {
+				owners, all := s.lanes(), 0
+				for _, n := range owners {
+					all += n
+				}
+				return len(owners) == len(pods) && all == 16
+			})
 			l.stop()
 			s.wantLogInStream(40 * time.Second)
 			if n, want := s.settled(), s.logged(); n != want {
