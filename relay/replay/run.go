@@ -123,8 +123,13 @@ func (r *replay) publish(ctx context.Context, list []records.Record) error {
 		}
 		return err
 	}
+	before, strays := r.result, 0
+	var stray *relay.SubjectError
 	for i := range events {
 		switch err := r.try(ctx, events[i:i+1]); {
+		case errors.As(err, &stray):
+			strays++
+			r.result.Refused++
 		case aboutOne(err):
 			r.result.Refused++
 		case err != nil:
@@ -133,6 +138,10 @@ func (r *replay) publish(ctx context.Context, list []records.Record) error {
 			r.result.Published++
 		}
 		r.result.Last = list[i].Seq
+	}
+	if strays == len(events) && r.result.Published == 0 {
+		r.result = before // not these events: the stream is for something else
+		return fmt.Errorf("publish: %w", stray)
 	}
 	return nil
 }

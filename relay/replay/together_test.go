@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -112,6 +113,12 @@ func TestSubjectThatTheStreamLacksIsLeftOut(t *testing.T) {
 		}
 		if got := events(s.messages("AGAIN"), "k", true); len(got) != 620 {
 			t.Errorf("%d events are replayed, want 620", len(got))
+		}
+		// A stream that has none of the subjects is the wrong one.
+		cfg := replay.Config{Relay: s.config(), Since: hourAgo(), Prefix: "nowhere"}
+		var wrong *relay.SubjectError
+		if r, err := replay.Run(t.Context(), s.db.Pool, s.nc, cfg); !errors.As(err, &wrong) || r.Refused != 0 || r.Last != 0 {
+			t.Errorf("into a stream without the subjects: %+v, %v", r, err)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (r *replaying) outcome(result replay.Result, err error) error {
 	switch {
 	case err == nil && result.Refused > 0:
 		return exit.Errorf(exit.Partial, "the broker refused %s", output.Count(result.Refused, "event")).
-			WithHint("raise the size limit of the stream, or leave them out")
+			WithHint("raise the size limit of the stream or give it their subjects, or leave them out")
 	case err == nil:
 		return nil
 	case errors.Is(err, context.Canceled) && r.cmd.Context().Err() != nil:
