@@ -12,14 +12,16 @@ import (
 
 // Measuring has a bound in every direction: each count stops at its limit, the server ends a
 // statement after statement_timeout in session_measure.sql, and the pause after a
-// measurement is at least restFactor times as long as it took, so that measuring never
-// takes more than a small share of one connection, whatever the database holds.
+// measurement is restFactor times as long as it took, though never longer than restPeriods
+// periods, so that measuring takes a small share of one connection, whatever the database
+// holds, and one slow measurement does not blind the metrics for long.
 const (
 	measureLanes   = 10_000  // events a lane
 	measureHeld    = 100_000 // held events
 	measureWaiting = 10_000  // events that wait for a retry, and dead letters
 	measureTimeout = 20 * time.Second
 	restFactor     = 20
+	restPeriods    = 10
 )
 
 // measurement is what the database had at a time.
@@ -73,7 +75,7 @@ func (r *Relay) measure(soft context.Context) error {
 			outcome = notMeasured
 		}
 		r.metrics.measured(soft, outcome, took)
-		pause := max(r.cfg.MeasureEvery, restFactor*took)
+		pause := min(max(r.cfg.MeasureEvery, restFactor*took), restPeriods*r.cfg.MeasureEvery)
 		if err == nil {
 			m.until = time.Now().Add(4 * pause)
 			r.measured.last.Store(m)
