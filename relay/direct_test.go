@@ -5,7 +5,7 @@ package relay_test
 // route is how the relays of a test get to their database: straight.
 type route struct{}
 
-func (s *setup) routed() string { return s.db.URL }
+func (*route) to(s *setup) string { return s.db.URL }
 
 // pooled says that what the server answers to a login may come to a relay with another SQLSTATE.
 func (s *setup) pooled() bool { return false }

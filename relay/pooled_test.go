@@ -13,12 +13,12 @@ import (
 // through pgbouncer in transaction mode. What the tests look at and do themselves stays direct.
 type route struct{ pooler *harness.Pooler }
 
-func (s *setup) routed() string {
+func (r *route) to(s *setup) string {
 	s.t.Helper()
-	if s.pooler == nil {
-		s.pooler = outboxtest.NewPooler(s.t, s.db.URL, harness.PoolerOptions{})
+	if r.pooler == nil {
+		r.pooler = outboxtest.NewPooler(s.t, s.db.URL, harness.PoolerOptions{})
 	}
-	url, err := s.pooler.URL(s.db.URL)
+	url, err := r.pooler.URL(s.db.URL)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func (s *setup) startOn(databaseURL, natsURL string, change ...func(*relay.Confi
 // relayURL is the database for a relay, with values added to its query.
 func (s *setup) relayURL(values ...string) string {
 	s.t.Helper()
-	u, err := url.Parse(s.routed())
+	u, err := url.Parse(s.to(s))
 	if err != nil {
 		s.t.Fatal(err)
 	}
