@@ -11,8 +11,6 @@ func TestManyWaitingEventsAreBoundedInMemory(t *testing.T) {
 	t.Parallel()
 	const waiting, first, enough = 150_000, 3000, 500
 	s := newSetup(t)
-	// The trigger takes a lock for each row of a transaction, and these are two transactions.
-	s.exec("ALTER TABLE outbox.outbox_retry DISABLE TRIGGER outbox_retry_one_fate")
 	s.exec(`WITH events AS (
 		  INSERT INTO outbox.event_outbox (event_id, source, type, data)
 		  SELECT 'waiting-' || n, '/test', 'test.happened', convert_to(repeat('x', 1000), 'UTF8') FROM generate_series(1, $1) AS n
@@ -23,7 +21,6 @@ func TestManyWaitingEventsAreBoundedInMemory(t *testing.T) {
 	s.exec(`INSERT INTO outbox.outbox_retry (relay_group, lane, seq, event_id, work_kind, attempts, reason_code, reason_detail_sha256, next_visible_at)
 		SELECT 'default', n % 16, 10000000 + n, 'behind-' || n, 'retry_scheduled', 1, 'message_too_large', sha256('x'), now() - interval '1 minute'
 		  FROM generate_series($1 + 1, $2) AS n`, first, waiting)
-	s.exec("ALTER TABLE outbox.outbox_retry ENABLE TRIGGER outbox_retry_one_fate")
 	// The batches that left them are settled.
 	s.exec(`INSERT INTO outbox.outbox_lane (relay_group, lane, drained) SELECT 'default', n, pg_current_snapshot() FROM generate_series(0, 15) AS n
 		ON CONFLICT (relay_group, lane) DO UPDATE SET drained = excluded.drained`)

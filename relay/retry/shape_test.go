@@ -1,6 +1,7 @@
 package retry_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -134,4 +135,27 @@ func (b *bench) explain(sql string, args ...any) string {
 		b.t.Fatal(err)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// TestManyRefusedEventsTakeFewLocks: the lock table of a server has some thousand places, which its
+// producers need.
+func TestManyRefusedEventsTakeFewLocks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tx, err := b.db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), `INSERT INTO outbox.outbox_retry (relay_group, lane, seq, event_id, work_kind, attempts)
+		SELECT 'default', n % 2, n, 'event-' || n, 'parked', 0 FROM generate_series(1, 10000) AS n ORDER BY n % 2`); err != nil {
+		t.Fatal(err)
+	}
+	var locks int
+	if err := tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()").Scan(&locks); err != nil {
+		t.Fatal(err)
+	}
+	if locks != 2 {
+		t.Errorf("10,000 events of two lanes took %d locks, want one of each lane", locks)
+	}
 }

@@ -154,8 +154,8 @@ CREATE TABLE {{.Schema}}.outbox_dead_letter_history (
 );
 CREATE INDEX outbox_dead_letter_history_event ON {{.Schema}}.outbox_dead_letter_history (relay_group, lane, seq, id);
 
--- An event waits for a retry or is a dead letter, never both. The lock on the event's
--- name makes the two triggers see each other before either commits.
+-- An event waits for a retry or is a dead letter, never both. The lock makes the two triggers
+-- see each other before either commits.
 CREATE FUNCTION {{.Schema}}._one_fate() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -163,7 +163,9 @@ AS $$
 DECLARE
   taken boolean;
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended(format('holdfast:%s:%s:%s', NEW.relay_group, NEW.lane, NEW.seq), 0));
+  -- A lane's, not a row's: a refused batch must not fill the lock table, which producers share. Whoever
+  -- writes rows of several lanes in one transaction does it in the order of the lanes.
+  PERFORM pg_advisory_xact_lock(hashtextextended(format('holdfast:%s:%s', NEW.relay_group, NEW.lane), 0));
   IF TG_TABLE_NAME = 'outbox_retry' THEN
     taken := EXISTS (SELECT FROM {{.Schema}}.outbox_dead_letter d WHERE d.relay_group = NEW.relay_group AND d.lane = NEW.lane AND d.seq = NEW.seq);
   ELSE
@@ -205,6 +207,7 @@ AS $$
   ), waiting AS (
     INSERT INTO {{.Schema}}.outbox_retry (relay_group, lane, seq, event_id, partition_key, work_kind, attempts, requeue_epoch)
     SELECT d.relay_group, d.lane, d.seq, d.event_id, d.partition_key, 'parked', 0, d.requeue_epoch + 1 FROM dead d
+     ORDER BY d.lane -- see _one_fate
   ), told AS (
     INSERT INTO {{.Schema}}.outbox_dead_letter_history
       (dead_letter_id, seq, attempts, requeue_epoch, lane, relay_group, event_id, action, actor, reason)

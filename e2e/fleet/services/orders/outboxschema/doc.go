@@ -22,7 +22,7 @@ const (
 	HoldVersion    = 1
 	HoldChecksum   = "309e9b001d1ecb049e313dc9025ee287f8910a6ca3397c78f7aefd555c155e40"
 	RelayVersion   = 1
-	RelayChecksum  = "fabf5b4273ee8b5991efe95acf5d662f238726ebf96d04f5df8370e2ed6419b8"
+	RelayChecksum  = "6eb96494eb5a4ee3f1f06a6296a7fbd4a5310631fc9b548a20b4c81509c19585"
 )
 
 // The handshake: package outbox has these constants for the versions that it works with.
