@@ -112,7 +112,11 @@ var errLost = errors.New("the maintenance lease was lost: another pod goes on")
 // Pass looks once and does what can be done. It writes nothing when there is nothing to do. An
 // error does not undo what was done before it.
 func (k *Keeper) Pass(ctx context.Context) (*Report, error) {
-	state, err := Look(ctx, k.db, k.cfg.Schema, k.cfg.Keep)
+	var state *State
+	err := k.step(ctx, func(ctx context.Context) (err error) {
+		state, err = Look(ctx, k.db, k.cfg.Schema, k.cfg.Keep)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

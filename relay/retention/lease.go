@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -43,13 +44,14 @@ func (k *Keeper) renew(ctx context.Context, token string) error {
 	})
 }
 
+// releaseTimeout is short, because a pod that stops waits for it.
+const releaseTimeout = 2 * time.Second
+
 // release gives the lease back, also after the pass was cut. When that fails it ends by itself.
 func (k *Keeper) release(ctx context.Context, token string) {
-	err := k.step(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		_, err := k.db.Exec(ctx, k.sql["release"], token)
-		return err
-	})
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if _, err := k.db.Exec(ctx, k.sql["release"], token); err != nil {
 		k.cfg.Logger.Warn("release the maintenance lease: it will end by itself", "error", err)
 	}
 }
