@@ -92,12 +92,13 @@ func (r *Relay) measureOnce(ctx context.Context) (*measurement, error) {
 	defer cancel()
 	m := &measurement{at: time.Now()}
 	var heldAge, waitingAge, overdue, retainedAge float64
+	var clock time.Time // of the database; ages come with it
 	var b pgx.Batch
 	b.Queue(r.db.sql.sessionMeasure)
 	b.Queue(r.db.sql.statusLanes, r.cfg.Group, measureLanes).Query(func(rows pgx.Rows) error {
 		return collect(rows, m.lane)
 	})
-	b.Queue(r.db.sql.statusHeld, measureHeld).QueryRow(func(row pgx.Row) error { return row.Scan(&m.held, &heldAge) })
+	b.Queue(r.db.sql.statusHeld, measureHeld).QueryRow(func(row pgx.Row) error { return row.Scan(&m.held, &heldAge, &clock) })
 	b.Queue(r.db.sql.waitingRows, r.cfg.Group, measureWaiting).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&m.waiting, &waitingAge, &overdue, &m.dead)
 	})
