@@ -59,6 +59,8 @@ func TestOtherParameters(t *testing.T) {
 			"column event_outbox.lane: generated":                   true,
 			"constraint event_outbox.event_outbox_data: definition": true,
 			stageOne + ": body":                                     true,
+			"function _retention_dated(smallint): body":             true,
+			"function _retention_judge(smallint, interval): body":   true,
 		}
 		for _, d := range differences(t, pool, expected) {
 			if what := d.Object.String() + ": " + d.Property; !want[what] || !d.Matters {
