@@ -27,6 +27,24 @@ func (f *figure) median() float64 {
 	return (v[n/2-1] + v[n/2]) / 2
 }
 
+// quantile returns the value that the share q of the values does not exceed.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	v := slices.Sorted(slices.Values(values))
+	return v[min(int(q*float64(len(v))), len(v)-1)]
+}
+
+// figures are printed together.
+type figures []*figure
+
+func (list figures) print() {
+	for _, f := range list {
+		f.print()
+	}
+}
+
 // print writes the figure, and the single values as a comment.
 func (f *figure) print() {
 	parts := make([]string, len(f.values))

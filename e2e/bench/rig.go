@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,6 +35,10 @@ type rig struct {
 
 	pgVersion, natsVersion string
 	databases              int
+
+	building     sync.Once // guards the fields below
+	dir, program string    // of the relay, once it is built
+	buildErr     error
 }
 
 func newRig(ctx context.Context, cfg settings) (*rig, error) {
@@ -73,6 +79,7 @@ func (r *rig) close() {
 		_ = r.nats.Close() // the process ends next
 	}
 	_ = r.pg.Close()
+	_ = os.RemoveAll(r.dir) // "" removes nothing
 }
 
 // freshStream empties the broker and makes the stream again.
@@ -143,26 +150,42 @@ func (r *rig) relayPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool,
 // drain runs a relay until the database has nothing left, and returns how long it took from
 // its first look to its last settle.
 func (r *rig) drain(ctx context.Context, pool *pgxpool.Pool, n int) (time.Duration, error) {
-	relayPool, err := r.relayPool(ctx, pool)
+	already, err := settled(ctx, pool)
 	if err != nil {
 		return 0, err
 	}
-	defer relayPool.Close()
-	re, err := relay.New(relayPool, r.nc, r.relayConfig())
+	start := time.Now()
+	end, err := r.startRelay(ctx, pool, r.relayConfig())
 	if err != nil {
 		return 0, err
+	}
+	err = r.untilSettled(ctx, pool, already+n)
+	took := time.Since(start)
+	if endErr := end(); err == nil {
+		err = endErr
+	}
+	return took, err
+}
+
+// startRelay runs a relay in this process until the returned function ends it.
+func (r *rig) startRelay(ctx context.Context, pool *pgxpool.Pool, cfg relay.Config) (end func() error, err error) {
+	relayPool, err := r.relayPool(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	re, err := relay.New(relayPool, r.nc, cfg)
+	if err != nil {
+		relayPool.Close()
+		return nil, err
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	start := time.Now()
 	go func() { ended <- re.Run(running) }()
-	err = r.untilSettled(ctx, pool, n)
-	took := time.Since(start)
-	stop()
-	if runErr := <-ended; err == nil {
-		err = runErr
-	}
-	return took, err
+	return func() error {
+		stop()
+		defer relayPool.Close()
+		return <-ended
+	}, nil
 }
 
 // untilSettled waits until n events have been settled.
@@ -170,12 +193,9 @@ func (r *rig) untilSettled(ctx context.Context, pool *pgxpool.Pool, n int) error
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var settled int
-		if err := pool.QueryRow(ctx, "SELECT coalesce(sum(events), 0) FROM outbox.outbox_batch").Scan(&settled); err != nil {
+		done, err := settled(ctx, pool)
+		if err != nil || done >= n {
 			return err
-		}
-		if settled >= n {
-			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -183,4 +203,10 @@ func (r *rig) untilSettled(ctx context.Context, pool *pgxpool.Pool, n int) error
 		case <-tick.C:
 		}
 	}
+}
+
+// settled counts the events that relays have settled.
+func settled(ctx context.Context, pool *pgxpool.Pool) (n int, err error) {
+	err = pool.QueryRow(ctx, "SELECT coalesce(sum(events), 0) FROM outbox.outbox_batch").Scan(&n)
+	return n, err
 }

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/e2e/fault"
+)
+
+// child is the relay's own program as a process, so that its memory and its processor time
+// can be told from everybody else's.
+type child struct{ *fault.Process }
+
+// build builds the relay's program, once.
+func (r *rig) build(ctx context.Context) error {
+	r.building.Do(func() {
+		if r.dir, r.buildErr = os.MkdirTemp("", "holdfast-bench-"); r.buildErr != nil {
+			return
+		}
+		r.program = filepath.Join(r.dir, "relay")
+		build := exec.CommandContext(ctx, "go", "build", "-o", r.program, "github.com/holdfast-dev/holdfast/cmd/relay")
+		if out, err := build.CombinedOutput(); err != nil {
+			r.buildErr = fmt.Errorf("build the relay: %w\n%s", err, out)
+		}
+	})
+	return r.buildErr
+}
+
+// startChild runs the program with its default settings.
+func (r *rig) startChild(ctx context.Context, databaseURL string, settings ...string) (*child, error) {
+	if err := r.build(ctx); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(r.program, "run")
+	cmd.Env = append(os.Environ(), append([]string{
+		"RELAY_DATABASE_URL=" + databaseURL, "RELAY_NATS_URL=" + r.nats.URL(), "RELAY_STREAM=" + streamName,
+		"RELAY_HTTP_ADDR=127.0.0.1:0", "RELAY_LOG_LEVEL=error", "RELAY_ALLOW=replicas,sync",
+	}, settings...)...)
+	cmd.Stderr = os.Stderr
+	p, err := fault.StartProcess(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &child{p}, nil
+}
+
+// end stops the relay as a supervisor would.
+func (c *child) end() error {
+	if err := c.Stop(30 * time.Second); err != nil {
+		return fmt.Errorf("relay: %w", err)
+	}
+	return nil
+}
+
+// peakMiB returns the most memory that the process has had resident, in mebibytes.
+func (c *child) peakMiB() (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+			kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
+			return kib / 1024, err
+		}
+	}
+	return 0, errors.New("the system does not tell the memory of a process")
+}
+
+// cpu returns the processor time that the process has used.
+func (c *child) cpu() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.PID()))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // the name may hold blanks
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, errors.New("the system does not tell the time of a process")
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * (time.Second / 100), err
+}
+
+// drainWithChildren lets several processes drain n events and returns how long it took from
+// the first settle, or their start, and the most memory that one of them has had.
+func (r *rig) drainWithChildren(ctx context.Context, pool *pgxpool.Pool, n, processes int) (took time.Duration, peak float64, err error) {
+	if err := r.build(ctx); err != nil {
+		return 0, 0, err
+	}
+	already, err := settled(ctx, pool)
+	if err != nil {
+		return 0, 0, err
+	}
+	var children []*child
+	defer func() {
+		for _, c := range children {
+			if endErr := c.end(); err == nil {
+				err = endErr
+			}
+		}
+	}()
+	start := time.Now()
+	for range processes {
+		c, err := r.startChild(ctx, pool.Config().ConnString())
+		if err != nil {
+			return 0, 0, err
+		}
+		children = append(children, c)
+	}
+	if err := r.untilSettled(ctx, pool, already+n); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(start)
+	for _, c := range children {
+		mib, err := c.peakMiB()
+		if err != nil {
+			return 0, 0, err
+		}
+		peak = max(peak, mib)
+	}
+	return took, peak, nil
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// measureIdle measures what a relay costs that has nothing to do: processor time as a share of
+// one core, and WAL.
+func measureIdle(ctx context.Context, r *rig) error {
+	cpu := &figure{name: "idle_cpu_percent", unit: "percent"}
+	wal := &figure{name: "idle_wal_bytes", unit: "bytes/s"}
+	watch := 20 * time.Second
+	if r.quick {
+		watch = 6 * time.Second
+	}
+	if err := r.freshStream(ctx); err != nil {
+		return err
+	}
+	pool, drop, err := r.freshDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	relay, err := r.startChild(ctx, pool.Config().ConnString())
+	if err != nil {
+		return err
+	}
+	defer relay.Kill()
+	// It has drained something, so that everything is warm.
+	if err := r.load(ctx, pool, 1000); err != nil {
+		return err
+	}
+	if err := r.untilSettled(ctx, pool, 1000); err != nil {
+		return err
+	}
+	for i := range r.runs {
+		progress("run %d of %d: an idle relay for %s", i+1, r.runs, watch)
+		start := time.Now()
+		walBefore, err := walPosition(ctx, pool)
+		if err != nil {
+			return err
+		}
+		before, err := relay.cpu()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(watch):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		after, err := relay.cpu()
+		if err != nil {
+			return err
+		}
+		walAfter, err := walPosition(ctx, pool)
+		if err != nil {
+			return err
+		}
+		took := time.Since(start).Seconds()
+		cpu.add(100 * (after - before).Seconds() / took)
+		wal.add((walAfter - walBefore) / took)
+	}
+	figures{cpu, wal}.print()
+	return relay.end()
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/outbox"
+)
+
+// measureStaging measures what an event adds to the business transaction that stages it, and how
+// many events a second one connection stages one by one and 1,000 to a call.
+func measureStaging(ctx context.Context, r *rig) error {
+	ratio := &figure{name: "stage_ratio", unit: "ratio"}
+	single := &figure{name: "stage_single_rate", unit: "events/s"}
+	bulk := &figure{name: "stage_bulk_rate", unit: "events/s"}
+	bulkRatio := &figure{name: "stage_bulk_ratio", unit: "ratio"}
+	pool, drop, err := r.freshDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	if _, err := pool.Exec(ctx, "CREATE TABLE orders (id uuid PRIMARY KEY, customer text NOT NULL, total numeric NOT NULL)"); err != nil {
+		return err
+	}
+	transactions := r.scaled(3000)
+	for i := range r.runs {
+		progress("run %d of %d: staging", i+1, r.runs)
+		plain, err := orders(ctx, pool, transactions, 0)
+		if err != nil {
+			return err
+		}
+		with, err := orders(ctx, pool, transactions, 1)
+		if err != nil {
+			return err
+		}
+		many, err := orders(ctx, pool, max(transactions/100, 3), 1000)
+		if err != nil {
+			return err
+		}
+		ratio.add(with.perTransaction / plain.perTransaction)
+		single.add(with.rate)
+		bulk.add(many.rate)
+		bulkRatio.add(many.rate / with.rate)
+	}
+	figures{ratio, single, bulk, bulkRatio}.print()
+	return nil
+}
+
+// staged is what a run of transactions gave: seconds of one, and events a second.
+type staged struct{ perTransaction, rate float64 }
+
+// orders commits transactions that insert an order and stage some events, one after the other.
+func orders(ctx context.Context, pool *pgxpool.Pool, transactions, events int) (staged, error) {
+	batch := make([]event.Event, events)
+	for i := range batch {
+		e := event.New()
+		e.SetSource("/bench")
+		e.SetType("bench.happened")
+		e.SetExtension("partitionkey", fmt.Sprint("key-", i))
+		_ = e.SetData("application/octet-stream", make([]byte, 512)) // bytes always fit
+		batch[i] = e
+	}
+	start := time.Now()
+	for range transactions {
+		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "INSERT INTO orders (id, customer, total) VALUES ($1, 'customer', 12.5)", uuid.New()); err != nil {
+				return err
+			}
+			_, err := outbox.PublishTx(ctx, tx, batch...)
+			return err
+		})
+		if err != nil {
+			return staged{}, err
+		}
+	}
+	seconds := time.Since(start).Seconds()
+	return staged{perTransaction: seconds / float64(transactions), rate: float64(transactions*events) / seconds}, nil
+}
