@@ -73,7 +73,7 @@ func newSlot(number int, seed uint64, s *servers, batch int, record *history.Rec
 				record.Publication(history.Publication{At: e.At, Relay: name, MessageID: e.ID})
 				return
 			}
-			record.Ack(history.Ack{At: e.At, Relay: name, MessageID: e.ID, Sequence: e.Sequence, Duplicate: e.Duplicate, Code: e.Code, Delivered: e.Delivered, Forged: e.Forged})
+			record.Ack(history.Ack{At: e.At, Relay: name, MessageID: e.ID, Sequence: e.Sequence, Upto: e.Upto, Duplicate: e.Duplicate, Code: e.Code, Delivered: e.Delivered, Forged: e.Forged})
 		})
 	}
 	return sl, nil

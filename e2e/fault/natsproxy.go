@@ -60,7 +60,7 @@ type natsConn struct {
 	mu      sync.Mutex // guards the fields below
 	name    string
 	subs    map[string]string       // sid to subject
-	waiting map[string]*NATSMessage // by reply subject, until the first answer
+	waiting map[string]*NATSMessage // by reply subject, until the last answer
 }
 
 // sink is one direction's end. Frames are written whole, from any goroutine.
@@ -233,11 +233,7 @@ func (c *natsConn) fromServer(f *frame) [][]byte {
 	case "INFO":
 		return [][]byte{hideServers(f).bytes()}
 	case "MSG", "HMSG":
-		c.mu.Lock()
-		about, expected := c.waiting[f.subject]
-		delete(c.waiting, f.subject)
-		c.mu.Unlock()
-		if expected {
+		if about, expected := c.expected(f.subject); expected {
 			return c.response(f, *about)
 		}
 	}
@@ -247,10 +243,13 @@ func (c *natsConn) fromServer(f *frame) [][]byte {
 func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 	event := NATSEvent{Client: m.Client, ID: m.ID, Ack: true, Delivered: true}
 	tell := false
+	var others []*NATSMessage
 	if m.Point == OnPublication {
 		m.Point = OnAck
 		parseAck(f, &event)
-		tell = aboutMessage(f)
+		if tell = aboutMessage(f); tell {
+			others = c.others(f.subject)
+		}
 	} else {
 		m.Point = OnResponse
 	}
@@ -273,7 +272,7 @@ func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 			time.AfterFunc(action.delay, func() {
 				event.Delivered = c.toClient.write(true, data[0]) == nil // the connection may have ended since
 				if tell {
-					c.proxy.tell(event)
+					c.tellAll(event, others)
 				}
 			})
 			return nil
@@ -283,7 +282,7 @@ func (c *natsConn) response(f *frame, m NATSMessage) [][]byte {
 		}
 	}
 	if tell {
-		c.proxy.tell(event)
+		c.tellAll(event, others)
 	}
 	return data
 }

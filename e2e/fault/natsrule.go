@@ -2,7 +2,6 @@ package fault
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -93,6 +92,7 @@ type NATSEvent struct {
 	// Of an answer: what it says, and whether the client got it.
 	Stream    string
 	Sequence  uint64
+	Upto      uint64 // in place of Sequence when a batch was acknowledged as a whole: of its last message
 	Duplicate bool
 	Code      int // err_code, or the status of an answer without a body; 0 for an acknowledgement
 	Delivered bool
@@ -118,22 +118,4 @@ func parseAck(f *frame, e *NATSEvent) {
 	default:
 		e.Stream, e.Sequence, e.Duplicate = ack.Stream, ack.Sequence, ack.Duplicate
 	}
-}
-
-// aboutMessage reports whether an answer to a publication is about that message. Within a fast batch, whose
-// reply subjects end in seq.operation.$FI, it is only if it acknowledges the batch up to there: the server
-// also answers with flow control, and with what it has stored of a batch that ended early.
-func aboutMessage(f *frame) bool {
-	if !strings.HasSuffix(f.subject, ".$FI") {
-		return true
-	}
-	tokens := strings.Split(f.subject, ".")
-	var ack struct {
-		Type  string `json:"type"`
-		Count uint64 `json:"count"`
-	}
-	if len(tokens) < 4 || json.Unmarshal(f.body[f.header:], &ack) != nil || ack.Type != "" {
-		return false
-	}
-	return tokens[len(tokens)-3] == strconv.FormatUint(ack.Count, 10)
 }

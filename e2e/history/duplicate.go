@@ -32,12 +32,7 @@ func BoundedDuplicates(h *History) []Violation {
 // refused and waited are not handed over with their lane.
 func ExactHandover(h *History) []Violation {
 	var v verdict
-	by := map[spot]string{} // who stored a message
-	for _, a := range h.Acks {
-		if a.Code == 0 && !a.Duplicate && !a.Forged {
-			by[spot{a.Sequence, a.MessageID}] = a.Relay
-		}
-	}
+	by := h.storedBy()
 	lanes := h.lanes()
 	for _, f := range h.all() {
 		if f.row == nil || len(f.waits) > 0 {
@@ -54,6 +49,31 @@ func ExactHandover(h *History) []Violation {
 		}
 	}
 	return v
+}
+
+// storedBy says which relay stored a message. The acknowledgement of a whole batch tells the sequence
+// of its last message only: of another one it means the last copy up to there.
+func (h *History) storedBy() map[spot]string {
+	by := map[spot]string{}
+	copies := map[string][]Message{}
+	for _, m := range h.Stream {
+		copies[m.MessageID] = append(copies[m.MessageID], m)
+	}
+	for _, a := range h.Acks {
+		if a.Code != 0 || a.Duplicate || a.Forged {
+			continue
+		}
+		at := spot{a.Sequence, a.MessageID}
+		for _, m := range copies[a.MessageID] {
+			if m.Sequence <= a.Upto {
+				at = m.spot()
+			}
+		}
+		if _, known := by[at]; !known || a.Upto == 0 {
+			by[at] = a.Relay
+		}
+	}
+	return by
 }
 
 // lastClaim returns when a relay last claimed a lane before a time.

@@ -71,6 +71,7 @@ type Ack struct {
 	Relay     string
 	MessageID string
 	Sequence  uint64
+	Upto      uint64 // in place of Sequence when a batch was acknowledged as a whole: of its last message
 	Duplicate bool
 	Code      int  // of an error; 0 for an acknowledgement
 	Delivered bool // the relay got it

@@ -14,15 +14,24 @@ func StreamSequence(h *History) []Violation {
 			v.add("message %d of the stream has sequence %d", want, m.Sequence)
 		}
 	}
-	had := map[spot]bool{}
+	had, first := map[spot]bool{}, map[string]uint64{} // first is the lowest sequence of an id
 	for i, m := range h.ever {
 		had[m.spot()] = true
+		if n, ok := first[m.MessageID]; !ok || m.Sequence < n {
+			first[m.MessageID] = m.Sequence
+		}
 		if i > 0 && m.At.Before(h.ever[i-1].At.Add(-h.Limits.Skew)) {
 			v.add("message %d is %s older than the one before it", m.Sequence, h.ever[i-1].At.Sub(m.At))
 		}
 	}
 	for _, a := range h.Acks {
 		if a.Code != 0 || a.Forged || a.Duplicate && a.Sequence == 0 || had[spot{a.Sequence, a.MessageID}] {
+			continue
+		}
+		if a.Upto != 0 {
+			if n, ok := first[a.MessageID]; !ok || n > a.Upto {
+				v.add("%s was told that a batch is stored up to sequence %d, and %s of it is not", a.Relay, a.Upto, a.MessageID)
+			}
 			continue
 		}
 		if id, ok := ids[a.Sequence]; !ok {

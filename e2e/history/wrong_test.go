@@ -136,6 +136,15 @@ var wrong = []struct {
 		map[string]int{"exact_handover": 1},
 	},
 	{
+		"the same with an acknowledgement of a batch",
+		func(h *history.History) {
+			takeOver(h, "relay-2", at(150_000))
+			last := &h.Acks[len(h.Acks)-1]
+			last.Sequence, last.Upto = 0, last.Sequence
+		},
+		map[string]int{"exact_handover": 1},
+	},
+	{
 		"a relay stores again what its predecessor stored after it claimed the lane",
 		func(h *history.History) { takeOver(h, "relay-2", at(1)) },
 		nil,
@@ -214,6 +223,19 @@ var wrong = []struct {
 		"an acknowledgement of a duplicate without a sequence",
 		func(h *history.History) { h.Acks[0].Sequence, h.Acks[0].Duplicate = 0, true },
 		nil,
+	},
+	{
+		"an acknowledgement of a batch that is there",
+		func(h *history.History) { h.Acks[0].Sequence, h.Acks[0].Upto = 0, 3 },
+		nil,
+	},
+	{
+		"an acknowledgement of a batch of which a message is not there yet",
+		func(h *history.History) {
+			last := &h.Acks[len(h.Acks)-1]
+			last.Sequence, last.Upto = 0, last.Sequence-1
+		},
+		map[string]int{"stream_sequence": 1},
 	},
 	{
 		"a consumer read what the stream no longer has",
