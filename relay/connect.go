@@ -145,6 +145,8 @@ func databaseHint(err error) string {
 		return "raise max_connections or lower pool_max_conns"
 	case "08P01":
 		return "if a pooler answered, its message says why it refuses: a limit of its own, a start-up parameter that it does not know, or what the server told it"
+	case "0A000":
+		return "a pooler that keeps prepared statements keeps those from before a change of the schema: RECONNECT on its console renews them"
 	case "26000", "42P05":
 		return "a pooler without prepared statements: add default_query_exec_mode=exec to the database URL"
 	default:

@@ -10,6 +10,10 @@ func (*route) to(s *setup) string { return s.db.URL }
 // pooled says that what the server answers to a login may come to a relay with another SQLSTATE.
 func (s *setup) pooled() bool { return false }
 
+// prepares says whether the relays prepare statements. Without them results come as text, in which
+// a payload is twice as long.
+func (s *setup) prepares() bool { return true }
+
 // otherQueryModes are those that work beside the default one.
 var otherQueryModes = []string{"exec", "cache_describe", "describe_exec"}
 

@@ -28,6 +28,10 @@ func (r *route) to(s *setup) string {
 // pooled says that what the server answers to a login may come to a relay with another SQLSTATE.
 func (s *setup) pooled() bool { return true }
 
+// prepares says whether the relays prepare statements. Without them results come as text, in which
+// a payload is twice as long.
+func (s *setup) prepares() bool { return s.pooler.KeepsStatements() }
+
 // otherQueryModes are those that need nothing of a session. describe_exec does: its statement has
 // no name, and is executed in a transaction of its own.
 var otherQueryModes = []string{"exec", "cache_describe"}
