@@ -42,6 +42,8 @@ func part(ctx context.Context, name string, run func() error) (err error) {
 		}
 	}()
 	switch err := run(); {
+	case refusal(err):
+		return err // nothing died: only a person can mend it, and the error says how
 	case err != nil:
 		return &PartError{Part: name, Err: err}
 	case ctx.Err() == nil:

@@ -55,7 +55,7 @@ func TestCreateDatabaseWaitsForUsersOfTheTemplate(t *testing.T) {
 	user := connect(t, pg, "mould")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := pg.CreateDatabase(ctx, "cast", "mould"); err == nil {
+	if err := pg.CreateDatabase(ctx, "given up", "mould"); err == nil {
 		t.Fatal("a template that is in use was copied")
 	}
 	created := make(chan error, 1)

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"net"
-	"strconv"
 	"testing"
 )
 
@@ -89,24 +88,5 @@ func TestNATSTakesAnotherPortWhenItsIsTaken(t *testing.T) {
 	defer n.Close()
 	if n.Port() == taken || !n.Server().JetStreamEnabled() {
 		t.Errorf("port %d, JetStream %v", n.Port(), n.Server().JetStreamEnabled())
-	}
-}
-
-func TestFreePort(t *testing.T) {
-	t.Parallel()
-	port, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if port < firstPort || port >= lastPort {
-		t.Errorf("port %d is outside of %d to %d", port, firstPort, lastPort)
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if !portBusy(port) {
-		t.Errorf("port %d is in use and not seen as busy", port)
 	}
 }
