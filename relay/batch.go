@@ -108,7 +108,7 @@ func (e *event) waits() bool { return e.refused != nil || e.parked }
 // parkFollowers parks the events that come behind a refused or parked one of their key.
 func (b *batch) parkFollowers() {
 	for i := range b.events { // seq order, so a chain is parked from its head on
-		if e := &b.events[i]; e.waits() && e.next >= 0 {
+		if e := &b.events[i]; e.waits() && e.next >= 0 && b.events[e.next].streamSeq == 0 {
 			b.events[e.next].parked = true
 		}
 	}

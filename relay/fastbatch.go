@@ -53,6 +53,9 @@ func (f *fastBatch) fail(err error) {
 // send publishes messages as one batch and returns where the last of them is stored. An error
 // says nothing about any of them.
 func (p *fastPublisher) send(ctx context.Context, messages []*nats.Msg) (uint64, error) {
+	if err := context.Cause(ctx); err != nil {
+		return 0, err // the lane was lost since the batch was read
+	}
 	f, err := newFastBatch(p.js, p.wait)
 	if err != nil {
 		return 0, err

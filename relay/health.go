@@ -96,6 +96,14 @@ func (h *health) brokerFailed(from int16, f failure) {
 	h.failed(&h.broker, from, "waiting for the broker: nothing is lost, attempts are not counted", f.err, hint(f.err), attrs...)
 }
 
+// idle forgets that somebody could not use the broker, because it has nothing to use it for. It
+// proves nothing.
+func (h *health) idle(from int16) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ok(&h.broker, from, "broker is back")
+}
+
 // gone forgets what a lane, or the scout when it has nothing to look for, said. It proves nothing.
 func (h *health) gone(from int16) {
 	h.mu.Lock()

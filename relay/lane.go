@@ -61,7 +61,6 @@ var (
 // drain publishes what a lane has until it has nothing more or the relay stops. It owns
 // the lane's cursor while it runs.
 func (r *Relay) drain(soft context.Context, l *lane) {
-	defer l.dropNext()
 	pause := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	for soft.Err() == nil && l.ctx.Err() == nil {
 		more, err := r.round(soft, l)
@@ -80,6 +79,7 @@ func (r *Relay) drain(soft context.Context, l *lane) {
 			break
 		}
 	}
+	l.dropNext() // while the lane is this goroutine's
 	r.mu.Lock()
 	l.busy = false
 	gone := r.lanes[l.number] != l

@@ -66,7 +66,7 @@ func (k *lookBack) mark(ctx context.Context, r *Relay, b *batch) (found int, err
 	for i := range b.events {
 		e := &b.events[i]
 		if seq := k.ids[wire.MsgID(e.Source, e.ID)]; seq != 0 && e.streamSeq == 0 {
-			e.streamSeq = seq
+			e.streamSeq, e.parked = seq, false // it went before its key was blocked
 			found++
 		}
 	}

@@ -84,7 +84,10 @@ func (r *Relay) beginPaging(ctx context.Context, l *lane) (cursor, error) {
 func (r *Relay) readPage(ctx context.Context, l *lane, cur cursor, share int) (*batch, error) {
 	c := collector{limit: l.limit, bytes: share}
 	err := r.rows(ctx, l, r.db.sql.page, []any{l.number, cur.drained, cur.target, cur.pos, c.limit}, c.row)
-	l.shrink(&c)
+	l.shrink(&c) // also when the rows that did not fit took too long to come
+	if errors.Is(err, context.DeadlineExceeded) {
+		l.limit = max(1, l.limit/2) // fewer rows may come in time
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read lane %d after %d: %w", l.number, cur.pos, err)
 	}

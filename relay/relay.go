@@ -146,7 +146,6 @@ func (r *Relay) Run(ctx context.Context) (err error) {
 		"scout":   func() error { return r.scout(soft) },
 		"steward": func() error { return r.steward(soft, hard) },
 		"probe":   func() error { return r.probe(soft) },
-		"retry":   func() error { return r.retry(soft) },
 		"wake-up": func() error { return r.subscribe(soft) },
 		"listen":  func() error { return r.listen(soft) },
 		"measure": func() error { return r.measure(soft) },
@@ -154,9 +153,22 @@ func (r *Relay) Run(ctx context.Context) (err error) {
 		group.Go(func() error { return part(soft, name, run) })
 	}
 	group.Go(func() error { return r.watchDrains(soft) })
+	// The retrier finishes what it has claimed beside the second phase of the stop.
+	retried := make(chan error, 1)
+	group.Go(func() error {
+		go func() { retried <- part(soft, "retry", func() error { return r.retry(soft) }) }()
+		select {
+		case err := <-retried:
+			retried <- nil
+			return err
+		case <-soft.Done():
+			return nil
+		}
+	})
 	err = group.Wait()
 
 	r.stop(hard, cut)
+	err = errors.Join(err, <-retried)
 	r.fast.waiting.Wait() // until StopTimeout after the beginning of the stop, see fastPublisher.wait
 	err = r.brokenAtLast(err)
 	if died := (*PartError)(nil); errors.As(err, &died) {

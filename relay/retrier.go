@@ -62,12 +62,17 @@ func (r *Relay) retryLease() time.Duration {
 // it claimed.
 func (r *Relay) retryDue(soft context.Context) (int, error) {
 	claims, err := r.retries.ClaimDue(soft, r.cfg.Owner, r.retryLease(), retryClaim)
+	if err == nil && len(claims) == 0 {
+		r.health.idle(fromRetrier) // another pod may have published what this one could not
+	}
 	if err != nil || len(claims) == 0 {
 		return 0, err
 	}
-	// What is claimed is finished, also when the relay stops: it takes one attempt.
+	// What is claimed is finished, also when the relay stops: it takes one attempt, and StopTimeout
+	// at most.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(soft), r.retryLease())
 	defer cancel()
+	defer context.AfterFunc(soft, func() { time.AfterFunc(r.cfg.StopTimeout, cancel) })()
 	b := &batch{events: make([]event, 0, len(claims)), again: true}
 	known := make([]retry.Claim, 0, len(claims))
 	for _, c := range claims {

@@ -241,17 +241,27 @@ func (r *Relay) takeIdle(n int) []*lane {
 	return taken
 }
 
-// handBack gives lanes back. When that fails their leases end by themselves.
+// handBack gives lanes back. When that fails their leases end by themselves. A lane that was not
+// drained past what its previous owner may have published is not clean: its lease ends, and its
+// next owner looks back as this one would have.
 func (r *Relay) handBack(ctx context.Context, lanes []*lane) {
 	if len(lanes) == 0 {
 		return
 	}
-	numbers, tokens := claimsOf(lanes)
+	var clean, unclean []*lane
 	for _, l := range lanes {
 		l.cancel(errStopping)
 		r.health.gone(l.number)
+		if l.behind == nil {
+			clean = append(clean, l)
+		} else {
+			unclean = append(unclean, l)
+		}
 	}
-	if err := r.control.handBack(ctx, r.cfg.Group, numbers, tokens); err != nil {
+	numbers, tokens := claimsOf(unclean)
+	err := r.control.abandon(ctx, r.cfg.Group, numbers, tokens)
+	numbers, tokens = claimsOf(clean)
+	if err := errors.Join(err, r.control.handBack(ctx, r.cfg.Group, numbers, tokens)); err != nil {
 		r.log.Warn("hand back lanes: their leases will end by themselves", "lanes", len(lanes), "error", err)
 		return
 	}

@@ -86,8 +86,8 @@ func (t *trial) repair(ctx context.Context) (err error) {
 		return err
 	}
 	for finding, n := range second.unexplained(removed) {
-		// With a short window there are second copies, and rightly so.
-		if n > 0 && (t.window >= safeWindow || finding == "missing") {
+		// With a short window there are second copies, and rightly so, also behind later events.
+		if n > 0 && (t.window >= safeWindow || finding != "duplicated" && finding != "disordered") {
 			t.unmended = append(t.unmended, fmt.Sprintf("after the repair %d events are %s, beside those that a rollback removed", n, finding))
 		}
 	}
