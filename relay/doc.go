@@ -107,7 +107,8 @@
 // of an idle lane, stores a stream sequence before which nothing unsettled of the lane
 // can be. Whoever takes the lane over reads the ids that the stream has after it, and
 // does not publish those again, so the stream gets no second copy however long the
-// outage was. Only ids that the lanes have not settled are kept, however long the stream
+// outage was. A lane that leaves a pod before it was drained past that point goes to an
+// owner who looks back as well. Only ids that the lanes have not settled are kept, however long the stream
 // is. The dedup window remains the belt against what the dead owner still had
 // on its way.
 //
