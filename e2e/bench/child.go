@@ -42,7 +42,7 @@ func (r *rig) startChild(ctx context.Context, databaseURL string, settings ...st
 	}
 	cmd := exec.Command(r.program, "run")
 	cmd.Env = append(os.Environ(), append([]string{
-		"RELAY_DATABASE_URL=" + databaseURL, "RELAY_NATS_URL=" + r.nats.URL(), "RELAY_STREAM=" + streamName,
+		"RELAY_DATABASE_URL=" + databaseURL, "RELAY_NATS_URL=" + r.nats.URL(), "RELAY_STREAM=" + r.stream,
 		"RELAY_HTTP_ADDR=127.0.0.1:0", "RELAY_LOG_LEVEL=error", "RELAY_ALLOW=replicas,sync",
 	}, settings...)...)
 	cmd.Stderr = os.Stderr

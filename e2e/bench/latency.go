@@ -138,7 +138,7 @@ func (l *latencyRun) measure(ctx context.Context, r *rig, stage func(context.Con
 	defer cancel()
 	l.arrived = make(map[string]time.Time, l.events)
 	all := make(chan struct{})
-	consumer, err := r.js.OrderedConsumer(ctx, streamName, jetstream.OrderedConsumerConfig{})
+	consumer, err := r.js.OrderedConsumer(ctx, r.stream, jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		return err
 	}

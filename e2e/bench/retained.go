@@ -55,7 +55,7 @@ func (r *rig) fatten(ctx context.Context, pool *pgxpool.Pool, retained, held int
 			SELECT i % 4, gen_random_uuid()::text, '/bench', 'bench.happened', 'key-' || (i * 7919) % 10000, '\x00',
 			       CASE WHEN i > $3 THEN pg_current_xact_id() END,
 			       CASE WHEN i <= $3 THEN gen_random_uuid() END, CASE WHEN i <= $3 THEN 1 END
-			  FROM generate_series($1::int, $2::int) AS i`, from+1, from+each, held)
+			  FROM generate_series($1::bigint, $2::bigint) AS i`, from+1, from+each, held)
 		if err != nil {
 			return fmt.Errorf("fill: %w", err)
 		}
