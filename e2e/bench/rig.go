@@ -125,16 +125,24 @@ func (r *rig) freshDatabase(ctx context.Context) (*pgxpool.Pool, func(), error) 
 func (r *rig) load(ctx context.Context, pool *pgxpool.Pool, n int) error {
 	const each = 1000
 	for from := 0; from < n; from += each {
-		_, err := pool.Exec(ctx, `INSERT INTO outbox.event_outbox (event_id, source, type, partition_key, datacontenttype, data)
-			SELECT gen_random_uuid()::text, '/bench', 'bench.happened', 'key-' || (i * 7919) % 10000, 'application/json',
-			       convert_to('"' || repeat(md5(i::text), $3::int / 32 + 1), 'UTF8')
-			  FROM generate_series($1::bigint, $2::bigint) AS i`, from+1, min(from+each, n), r.size)
-		if err != nil {
-			return fmt.Errorf("load: %w", err)
+		if err := r.loadRange(ctx, pool, from+1, min(from+each, n)); err != nil {
+			return err
 		}
 	}
 	_, err := pool.Exec(ctx, "CHECKPOINT")
 	return err
+}
+
+// loadRange commits the events of these numbers in one transaction.
+func (r *rig) loadRange(ctx context.Context, pool *pgxpool.Pool, first, last int) error {
+	_, err := pool.Exec(ctx, `INSERT INTO outbox.event_outbox (event_id, source, type, partition_key, datacontenttype, data)
+		SELECT gen_random_uuid()::text, '/bench', 'bench.happened', 'key-' || (i * 7919) % 10000, 'application/json',
+		       convert_to('"' || left(repeat(md5(i::text), $3::int / 32 + 1), $3::int - 2) || '"', 'UTF8')
+		  FROM generate_series($1::bigint, $2::bigint) AS i`, first, last, r.size)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	return nil
 }
 
 // relayConfig is what every measured relay runs with: the defaults.
