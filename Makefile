@@ -14,13 +14,15 @@ DURATION  ?= 60s
 # SERVE=1 keeps the demo running to look around in; DEMOFLAGS go to it as they are.
 SERVE     ?=
 DEMOFLAGS ?=
+# BENCHFLAGS go to the benchmarks as they are, for example: make bench BENCHFLAGS='-only drain,latency'
+BENCHFLAGS ?=
 
 # The rooms where goroutines meet: verify runs these with the race detector.
 RACE_ROOMS := $(patsubst %,./%/...,$(wildcard outbox hold relay consumers))
 # Sources of this module; testdata holds examples that are wrong on purpose.
 GO_FILES = find . \( -name testdata -o -name node_modules -o -path './.*' \) -prune -o -name '*.go' -print
 
-.PHONY: help demo test test-pg18 test-pooler race lint verify bench fuzz clean chaos mutants
+.PHONY: help demo test test-pg18 test-pooler race lint verify bench bench-quick bench-peers fuzz clean chaos mutants
 .PHONY: property race-short docs-check mod-check c-compiler
 
 help: ## list the targets
@@ -32,6 +34,7 @@ demo: ## run the whole system once and check what arrives (SERVE=1 keeps it runn
 test: ## run every test against a real Postgres and a real nats-server
 	go test -timeout 10m $(TESTFLAGS) ./...
 	cd e2e/tools && go test -timeout 10m ./...
+	cd e2e/bench/peers && go test -timeout 10m ./...
 
 test-pg18: ## run the schema and drain tests on Postgres 18, which it fetches once
 	bin=$$(go run ./e2e/pgbin 18) && export HOLDFAST_PG_BIN="$$bin" && \
@@ -54,13 +57,20 @@ lint: ## check formatting, go vet, staticcheck, errcheck and the architecture ru
 	go tool staticcheck ./...
 	go tool errcheck -ignoretests -ignoregenerated -exclude .errcheck-exclude ./...
 	cd e2e/tools && go vet ./...
+	cd e2e/bench/peers && go vet ./...
 	go test -count=1 -run '^(TestTree|TestImports)' ./e2e/arch
 
 verify: lint mod-check docs-check test test-pg18 test-pooler property race-short ## run what CI runs: lint, docs, tests on two Postgres versions, random load, a race run, chaos
 	$(MAKE) --no-print-directory chaos SEED=0 DURATION=60s
 
-bench: ## measure, and print one BENCH line per figure
-	go run ./e2e/bench
+bench: ## measure everything, and print one BENCH line per figure: 10 minutes or more (BENCHFLAGS=)
+	go run ./e2e/bench $(BENCHFLAGS)
+
+bench-quick: ## measure everything once and small, in about a minute: to see that it works, not to quote
+	go run ./e2e/bench -quick $(BENCHFLAGS)
+
+bench-peers: ## compare with public alternatives on the same work (BENCHFLAGS=)
+	cd e2e/bench/peers && go run . $(BENCHFLAGS)
 
 chaos: ## random load and faults against real processes, then the proof (SEED=, DURATION=)
 	go run ./e2e/chaos -seed $(SEED) -duration $(DURATION) $(CHAOSFLAGS)
@@ -95,6 +105,7 @@ mod-check:
 	go mod tidy -diff
 	go mod verify
 	cd e2e/tools && go mod tidy -diff && go mod verify
+	cd e2e/bench/peers && go mod tidy -diff && go mod verify
 
 docs-check:
 	go test -count=1 -run '^TestDocs' ./e2e/arch

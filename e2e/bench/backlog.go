@@ -1,8 +1,6 @@
 package main
 
-import (
-	"context"
-)
+import "context"
 
 // measureBacklog compares the time for one event of a large backlog with that of a small one, and
 // looks at the memory of a relay that drains the large one.
@@ -12,35 +10,33 @@ func measureBacklog(ctx context.Context, r *rig) error {
 	small, large := r.scaled(100_000), r.scaled(1_000_000)
 	for i := range r.runs {
 		progress("run %d of %d: backlogs of %d and %d events", i+1, r.runs, small, large)
-		one, _, err := r.backlogRun(ctx, small)
+		one, err := r.backlogRun(ctx, small)
 		if err != nil {
 			return err
 		}
-		other, peak, err := r.backlogRun(ctx, large)
+		other, err := r.backlogRun(ctx, large)
 		if err != nil {
 			return err
 		}
-		ratio.add(other / one)
-		memory.add(peak)
+		ratio.add(one.rate() / other.rate()) // the times of an event are the other way round
+		memory.add(other.peakMiB)
 	}
 	figures{ratio, memory}.print()
 	return nil
 }
 
-// backlogRun drains a preloaded database with a process of its own. It returns the seconds that
-// an event took, and the most memory that the process has had, in mebibytes.
-func (r *rig) backlogRun(ctx context.Context, n int) (perEvent, peakMiB float64, err error) {
+// backlogRun drains a preloaded database with a process of its own.
+func (r *rig) backlogRun(ctx context.Context, n int) (drainedBy, error) {
 	if err := r.freshStream(ctx); err != nil {
-		return 0, 0, err
+		return drainedBy{}, err
 	}
 	pool, drop, err := r.freshDatabase(ctx)
 	if err != nil {
-		return 0, 0, err
+		return drainedBy{}, err
 	}
 	defer drop()
 	if err := r.load(ctx, pool, n); err != nil {
-		return 0, 0, err
+		return drainedBy{}, err
 	}
-	took, peak, err := r.drainWithChildren(ctx, pool, n, 1)
-	return took.Seconds() / float64(n), peak, err
+	return r.drainWithChildren(ctx, pool, n, 1)
 }

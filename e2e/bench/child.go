@@ -42,7 +42,7 @@ func (r *rig) startChild(ctx context.Context, databaseURL string, settings ...st
 	}
 	cmd := exec.Command(r.program, "run")
 	cmd.Env = append(os.Environ(), append([]string{
-		"RELAY_DATABASE_URL=" + databaseURL, "RELAY_NATS_URL=" + r.nats.URL(), "RELAY_STREAM=" + streamName,
+		"RELAY_DATABASE_URL=" + databaseURL, "RELAY_NATS_URL=" + r.nats.URL(), "RELAY_STREAM=" + r.stream,
 		"RELAY_HTTP_ADDR=127.0.0.1:0", "RELAY_LOG_LEVEL=error", "RELAY_ALLOW=replicas,sync",
 	}, settings...)...)
 	cmd.Stderr = os.Stderr
@@ -95,15 +95,25 @@ func (c *child) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * (time.Second / 100), err
 }
 
-// drainWithChildren lets several processes drain n events and returns how long it took from
-// the first settle, or their start, and the most memory that one of them has had.
-func (r *rig) drainWithChildren(ctx context.Context, pool *pgxpool.Pool, n, processes int) (took time.Duration, peak float64, err error) {
+// drainedBy is what processes gave that drained a database. Their start is not in it: it begins when the
+// first settled events are seen.
+type drainedBy struct {
+	from, to time.Time
+	events   int     // settled in between
+	peakMiB  float64 // the most memory that one of the processes has had
+}
+
+// rate returns events a second.
+func (d drainedBy) rate() float64 { return float64(d.events) / d.to.Sub(d.from).Seconds() }
+
+// drainWithChildren lets several processes drain n events.
+func (r *rig) drainWithChildren(ctx context.Context, pool *pgxpool.Pool, n, processes int) (got drainedBy, err error) {
 	if err := r.build(ctx); err != nil {
-		return 0, 0, err
+		return got, err
 	}
 	already, err := settled(ctx, pool)
 	if err != nil {
-		return 0, 0, err
+		return got, err
 	}
 	var children []*child
 	defer func() {
@@ -113,24 +123,34 @@ func (r *rig) drainWithChildren(ctx context.Context, pool *pgxpool.Pool, n, proc
 			}
 		}
 	}()
-	start := time.Now()
+	got.from, got.events = time.Now(), n
 	for range processes {
 		c, err := r.startChild(ctx, pool.Config().ConnString())
 		if err != nil {
-			return 0, 0, err
+			return got, err
 		}
 		children = append(children, c)
 	}
-	if err := r.untilSettled(ctx, pool, already+n); err != nil {
-		return 0, 0, err
+	if err := r.untilSettled(ctx, pool, already+1); err != nil {
+		return got, err
 	}
-	took = time.Since(start)
+	first, err := settled(ctx, pool)
+	if err != nil {
+		return got, err
+	}
+	if first < already+n { // else it was so little that only the start can be seen
+		got.from, got.events = time.Now(), already+n-first
+	}
+	if err := r.untilSettled(ctx, pool, already+n); err != nil {
+		return got, err
+	}
+	got.to = time.Now()
 	for _, c := range children {
 		mib, err := c.peakMiB()
 		if err != nil {
-			return 0, 0, err
+			return got, err
 		}
-		peak = max(peak, mib)
+		got.peakMiB = max(got.peakMiB, mib)
 	}
-	return took, peak, nil
+	return got, nil
 }

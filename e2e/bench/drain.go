@@ -36,6 +36,7 @@ func newDrainFigures(kind relay.PublisherKind) *drainFigures {
 // measureDrain compares, for each publisher, the drain with the broker alone, and with itself
 // while an old snapshot is held open.
 func measureDrain(ctx context.Context, r *rig) error {
+	defer func() { r.publisher = "" }() // what is measured next has the relay's default
 	all := []*drainFigures{newDrainFigures(relay.PublisherFast), newDrainFigures(relay.PublisherAsync)}
 	for i := range r.runs {
 		for _, f := range all {

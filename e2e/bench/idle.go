@@ -10,7 +10,7 @@ import (
 func measureIdle(ctx context.Context, r *rig) error {
 	cpu := &figure{name: "idle_cpu_percent", unit: "percent"}
 	wal := &figure{name: "idle_wal_bytes", unit: "bytes/s"}
-	watch := 20 * time.Second
+	watch := 15 * time.Second
 	if r.quick {
 		watch = 6 * time.Second
 	}

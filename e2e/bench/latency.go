@@ -35,7 +35,7 @@ func measureLatency(ctx context.Context, r *rig) error {
 	for i := range r.runs {
 		for w, way := range ways {
 			progress("run %d of %d: latency %s", i+1, r.runs, way.prefix)
-			l := &latencyRun{events: r.scaled(4000), committed: map[string]time.Time{}}
+			l := &latencyRun{events: r.scaled(3000), committed: map[string]time.Time{}}
 			if err := way.run(ctx, r, l); err != nil {
 				return err
 			}
@@ -138,7 +138,7 @@ func (l *latencyRun) measure(ctx context.Context, r *rig, stage func(context.Con
 	defer cancel()
 	l.arrived = make(map[string]time.Time, l.events)
 	all := make(chan struct{})
-	consumer, err := r.js.OrderedConsumer(ctx, streamName, jetstream.OrderedConsumerConfig{})
+	consumer, err := r.js.OrderedConsumer(ctx, r.stream, jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		return err
 	}
@@ -146,6 +146,9 @@ func (l *latencyRun) measure(ctx context.Context, r *rig, stage func(context.Con
 		at := time.Now()
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		if _, again := l.arrived[idOf(m)]; again {
+			return
+		}
 		l.arrived[idOf(m)] = at
 		if len(l.arrived) == l.events {
 			close(all)

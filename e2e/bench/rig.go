@@ -21,8 +21,6 @@ import (
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
-const streamName = "BENCH"
-
 // rig is the servers that every measurement shares.
 type rig struct {
 	settings
@@ -30,11 +28,12 @@ type rig struct {
 	nats *harness.NATS
 	js   jetstream.JetStream
 	nc   *nats.Conn
-	// publisher is that of the present run.
+	// publisher is that of the present run; the relay's default while it is empty.
 	publisher relay.PublisherKind
 
 	pgVersion, natsVersion string
-	databases              int
+	databases, streams     int
+	stream                 string // of the present run
 
 	building     sync.Once // guards the fields below
 	dir, program string    // of the relay, once it is built
@@ -82,12 +81,17 @@ func (r *rig) close() {
 	_ = os.RemoveAll(r.dir) // "" removes nothing
 }
 
-// freshStream empties the broker and makes the stream again.
+// freshStream takes the stream of the run before away and makes one with another name: one that is made
+// again under its name right after it was deleted may come with its old messages.
 func (r *rig) freshStream(ctx context.Context) error {
-	if err := r.js.DeleteStream(ctx, streamName); err != nil && err != jetstream.ErrStreamNotFound {
-		return fmt.Errorf("delete stream: %w", err)
+	if r.stream != "" {
+		if err := r.js.DeleteStream(ctx, r.stream); err != nil {
+			return fmt.Errorf("delete stream: %w", err)
+		}
 	}
-	_, err := r.js.CreateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Storage: jetstream.FileStorage, AllowBatchPublish: true})
+	r.streams++
+	r.stream = fmt.Sprintf("BENCH_%d", r.streams)
+	_, err := r.js.CreateStream(ctx, jetstream.StreamConfig{Name: r.stream, Subjects: []string{"events.>"}, Storage: jetstream.FileStorage, AllowBatchPublish: true})
 	return err
 }
 
@@ -121,21 +125,29 @@ func (r *rig) freshDatabase(ctx context.Context) (*pgxpool.Pool, func(), error) 
 func (r *rig) load(ctx context.Context, pool *pgxpool.Pool, n int) error {
 	const each = 1000
 	for from := 0; from < n; from += each {
-		_, err := pool.Exec(ctx, `INSERT INTO outbox.event_outbox (event_id, source, type, partition_key, datacontenttype, data)
-			SELECT gen_random_uuid()::text, '/bench', 'bench.happened', 'key-' || (i * 7919) % 10000, 'application/json',
-			       convert_to('"' || repeat(md5(i::text), $3::int / 32 + 1), 'UTF8')
-			  FROM generate_series($1::int, $2::int) AS i`, from+1, min(from+each, n), r.size)
-		if err != nil {
-			return fmt.Errorf("load: %w", err)
+		if err := r.loadRange(ctx, pool, from+1, min(from+each, n)); err != nil {
+			return err
 		}
 	}
 	_, err := pool.Exec(ctx, "CHECKPOINT")
 	return err
 }
 
+// loadRange commits the events of these numbers in one transaction.
+func (r *rig) loadRange(ctx context.Context, pool *pgxpool.Pool, first, last int) error {
+	_, err := pool.Exec(ctx, `INSERT INTO outbox.event_outbox (event_id, source, type, partition_key, datacontenttype, data)
+		SELECT gen_random_uuid()::text, '/bench', 'bench.happened', 'key-' || (i * 7919) % 10000, 'application/json',
+		       convert_to('"' || left(repeat(md5(i::text), $3::int / 32 + 1), $3::int - 2) || '"', 'UTF8')
+		  FROM generate_series($1::bigint, $2::bigint) AS i`, first, last, r.size)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	return nil
+}
+
 // relayConfig is what every measured relay runs with: the defaults.
 func (r *rig) relayConfig() relay.Config {
-	return relay.Config{Stream: streamName, Publisher: r.publisher, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return relay.Config{Stream: r.stream, Publisher: r.publisher, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 // relayPool makes the pool of a relay on the same database. The caller closes it.

@@ -88,7 +88,7 @@ func soakCycles(ctx context.Context, r *rig, pool *pgxpool.Pool, keeper *retenti
 
 // purge forgets what was published: the disk is for the database.
 func (r *rig) purge(ctx context.Context) error {
-	stream, err := r.js.Stream(ctx, streamName)
+	stream, err := r.js.Stream(ctx, r.stream)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (r *rig) loadSlot(ctx context.Context, pool *pgxpool.Pool, slot, n int) err
 	for from := 0; from < n; from += 1000 {
 		_, err := pool.Exec(ctx, `INSERT INTO outbox.event_outbox (slot, event_id, source, type, partition_key, datacontenttype, data)
 			SELECT $4, gen_random_uuid()::text, '/bench', 'bench.happened', 'key-' || (i * 7919) % 10000, 'application/json',
-			       convert_to('"' || repeat(md5(i::text), $3::int / 32 + 1), 'UTF8')
-			  FROM generate_series($1::int, $2::int) AS i`, from+1, min(from+1000, n), r.size, slot)
+			       convert_to('"' || left(repeat(md5(i::text), $3::int / 32 + 1), $3::int - 2) || '"', 'UTF8')
+			  FROM generate_series($1::bigint, $2::bigint) AS i`, from+1, min(from+1000, n), r.size, slot)
 		if err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
