@@ -62,6 +62,7 @@ func TestSeriesDoNotDependOnWhatIsPublished(t *testing.T) {
 		}
 		return lanes == 16
 	}, "holdfast_relay_batches_total")
+	p.awaitMetric("retention has had a look", exactly(0), "holdfast_retention_records_pruned_total")
 	before := series()
 
 	const total = 100_000

@@ -203,7 +203,7 @@ func scrapeUnderLoad(t *testing.T) []string {
 		}
 		text := string(body)
 		if strings.Contains(text, "holdfast_relay_retained{") && strings.Contains(text, "holdfast_relay_dedup_window_used_ratio{") &&
-			strings.Contains(text, "holdfast_relay_settle_duration_seconds_bucket{") && strings.Contains(text, "holdfast_relay_lanes{") {
+			strings.Contains(text, "holdfast_relay_settle_duration_seconds_bucket{") && strings.Contains(text, "holdfast_relay_lanes{") && strings.Contains(text, "holdfast_retention_records_pruned_total{") {
 			found := map[string]bool{}
 			for _, m := range names.FindAllStringSubmatch(text, -1) {
 				found[m[1]] = true

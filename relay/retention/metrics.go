@@ -32,7 +32,7 @@ func (k *Keeper) Stats() Stats {
 	return s
 }
 
-// metrics are the instruments of a keeper. Their one label is an outcome.
+// metrics are the instruments of a keeper. Their labels are an outcome, and the class of a record.
 type metrics struct {
 	events, bytes, dead metric.Int64Gauge
 	rotated, overdue    metric.Float64Gauge
@@ -59,7 +59,7 @@ func newMetrics() (*metrics, error) {
 	m.moved, errs[6] = meter.Int64Counter("holdfast.retention.events.moved",
 		metric.WithDescription("Held events that this pod moved out of a slot."), metric.WithUnit("{event}"))
 	m.pruned, errs[7] = meter.Int64Counter("holdfast.retention.records.pruned",
-		metric.WithDescription("Old records that this pod removed, by table."), metric.WithUnit("{row}"))
+		metric.WithDescription("Old records that this pod removed, by class."), metric.WithUnit("{row}"))
 	m.refused, errs[8] = meter.Int64Counter("holdfast.retention.refused",
 		metric.WithDescription("Passes in which a slot that was old enough was not emptied, by what spoke against it."), metric.WithUnit("{pass}"))
 	for _, err := range errs {
@@ -95,7 +95,7 @@ func (k *Keeper) count(ctx context.Context, r *Report) {
 	s.Pruned.Audit += r.Pruned.Audit
 	for _, step := range r.Refused {
 		s.Refusals[step.Outcome]++
-		k.metrics.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("because", string(step.Outcome))))
+		k.metrics.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", string(step.Outcome))))
 	}
 	k.metrics.record(ctx, s, r)
 }
@@ -110,7 +110,7 @@ func (m *metrics) record(ctx context.Context, s *Stats, r *Report) {
 	}
 	m.emptied.Add(ctx, int64(len(r.Emptied)))
 	m.moved.Add(ctx, r.Moved)
-	for table, n := range map[string]int64{"batch": r.Pruned.Batches, "history": r.Pruned.History, "audit": r.Pruned.Audit} {
-		m.pruned.Add(ctx, n, metric.WithAttributes(attribute.String("table", table)))
+	for class, n := range map[string]int64{"batch": r.Pruned.Batches, "history": r.Pruned.History, "audit": r.Pruned.Audit} {
+		m.pruned.Add(ctx, n, metric.WithAttributes(attribute.String("class", class)))
 	}
 }
