@@ -2,6 +2,6 @@
 // ends, also while the server on it is stopped: every test binary on the machine takes its
 // ports here, and takes none that another holds.
 //
-// The claim is a lock on a file in the temporary directory, which ends with the process
-// however it ends. The files stay and are empty.
+// The claim is a name that this process listens on, which ends with the process however it
+// ends and leaves nothing behind.
 package port

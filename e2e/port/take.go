@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
-	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -27,31 +26,24 @@ const Loopback = "127.0.0.1"
 // held keeps the claims of this process open.
 var held struct {
 	sync.Mutex
-	files []*os.File
+	claims []net.Listener
 }
 
 // Take returns a port on which nothing listens and that no other process holds. It stays this
 // process's until it ends. Safe for concurrent use.
 func Take() (int, error) {
-	dir := filepath.Join(os.TempDir(), "holdfast-ports")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return 0, err
-	}
 	for range tries {
 		port := First + rand.IntN(Last-First)
-		claim, err := claim(filepath.Join(dir, strconv.Itoa(port)))
-		if err != nil {
-			return 0, fmt.Errorf("claim port %d: %w", port, err)
-		}
-		if claim == nil {
-			continue
+		claim, ok := claim(port)
+		if !ok {
+			continue // another process's, or ours already
 		}
 		if Busy(port) {
-			_ = claim.Close() // somebody who does not ask here
+			_ = claim.Close() // somebody has it who does not ask here
 			continue
 		}
 		held.Lock()
-		held.files = append(held.files, claim)
+		held.claims = append(held.claims, claim)
 		held.Unlock()
 		return port, nil
 	}
@@ -67,23 +59,18 @@ func Busy(port int) bool {
 	return errors.Is(err, syscall.EADDRINUSE)
 }
 
-// claim returns the locked file, or nil when somebody holds it, which may be this process. The
-// descriptor is closed on exec, so no child keeps the claim.
-func claim(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o666)
-	if errors.Is(err, os.ErrPermission) {
-		return nil, nil // made by another user
+// claim claims a port on this machine. It returns false when somebody has, which may be this process. A
+// name in the abstract namespace of Linux leaves nothing behind; elsewhere nobody claims.
+func claim(port int) (net.Listener, bool) {
+	if runtime.GOOS != "linux" {
+		return noClaim{}, true
 	}
-	if err != nil {
-		return nil, err
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
-		return f, nil
-	}
-	_ = f.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
-		return nil, nil
-	}
-	return nil, err
+	l, err := net.Listen("unix", fmt.Sprintf("@holdfast-port-%d", port))
+	return l, err == nil
 }
+
+// noClaim is a claim that nobody sees.
+type noClaim struct{ net.Listener }
+
+// Close does nothing.
+func (noClaim) Close() error { return nil }

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/schema/canonical"
@@ -24,7 +25,10 @@ func TestNoSharedRowLocksInTheLog(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found := shared.FindString(comment.ReplaceAllString(r.SQL, "")); found != "" {
+			// A rotation that moves a held event locks the gate of its generation as a held write does:
+			// rows of component hold, few of them, and not the log's.
+			sql := strings.ReplaceAll(comment.ReplaceAllString(r.SQL, ""), "FOR SHARE OF g SKIP LOCKED", "")
+			if found := shared.FindString(sql); found != "" {
 				t.Errorf("component %s version %d has %s", c, file.Version, found)
 			}
 		}
