@@ -38,14 +38,15 @@ test: ## run every test against a real Postgres and a real nats-server
 
 test-pg18: ## run the schema and drain tests on Postgres 18, which it fetches once
 	bin=$$(go run ./e2e/pgbin 18) && export HOLDFAST_PG_BIN="$$bin" && \
-	go test -short -timeout 15m $(TESTFLAGS) ./schema/... ./gen/... ./outbox ./hold/... ./relay && \
+	go test -short -timeout 15m $(TESTFLAGS) ./schema/... ./gen/... ./outbox ./hold/... ./relay/retention ./relay/retry && \
+	go test -short -timeout 15m -run '$(PG18_RUN)' $(TESTFLAGS) ./relay && \
 	cd e2e/tools && go test -timeout 10m -run '^Test(Install|Adopt|Fleet)' .
 
 test-pooler: ## run the tests of the relay through pgbouncer (as root on Debian it is installed)
 	schema/catalog/test-pooler.sh
 	go test -count=1 -tags pooler -run '^TestPooler' ./e2e/harness
 	go test -count=1 -tags pooler -run '^TestBehindPgbouncer$$' ./relay/check
-	go test -count=1 -short -timeout 10m -tags pooler $(TESTFLAGS) ./relay ./relay/retry
+	go test -count=1 -short -timeout 15m -tags pooler -run '$(POOLER_RUN)' $(TESTFLAGS) ./relay ./relay/retry
 
 race: c-compiler ## run every test with the race detector (needs a C compiler)
 	go test -race -timeout 20m $(TESTFLAGS) ./...
@@ -60,6 +61,12 @@ lint: ## check formatting, go vet, staticcheck, errcheck and the architecture ru
 	cd e2e/bench/peers && go vet ./...
 	go test -count=1 -run '^(TestTree|TestImports)' ./e2e/arch
 
+# Every statement of the relay meets Postgres 18, and what is about sessions a pooler, in a few minutes each;
+# `make test-pg18 PG18_RUN=.` and `make test-pooler POOLER_RUN=.` run all.
+PG18_RUN   ?= Property|Statement|Read|Held|Release|Settle|Crash|Refus|Large|Status
+POOLER_RUN ?= .
+
+verify: POOLER_RUN := Pooler|Exhausted|ReadOnly|Prepared|OtherQuery|Lanes|Settle|Property|Claim|Record|Terminated
 verify: lint mod-check docs-check test test-pg18 test-pooler property race-short ## run what CI runs: lint, docs, tests on two Postgres versions, random load, a race run, chaos
 	$(MAKE) --no-print-directory chaos SEED=0 DURATION=60s
 
@@ -95,7 +102,7 @@ clean: ## remove what builds, tests and the demo leave in the tree
 
 # Relays that are killed under random load, for longer than in `make test`. The seed is printed.
 property:
-	go test -count=1 -v -run '^TestDrainProperty$$' ./relay -property.for=60s
+	go test -count=1 -v -run '^TestDrainProperty$$' ./relay -property.for=30s
 
 # -short makes the long random tests shorter; no test is left out.
 race-short: c-compiler
