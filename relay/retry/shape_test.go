@@ -111,7 +111,7 @@ func TestClaimReadsItsIndex(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.exec(`INSERT INTO outbox.outbox_retry (relay_group, lane, seq, event_id, work_kind, next_visible_at)
-		SELECT 'default', n % 16, n, n::text, 'parked', 'infinity' FROM generate_series(1, 20000) AS n`)
+		SELECT 'default', n % 16, 1000000 + n, n::text, 'parked', 'infinity' FROM generate_series(1, 20000) AS n`)
 	b.exec("ANALYZE outbox.outbox_retry")
 	due := b.waiting("", "retry_scheduled")
 	plan := b.explain(retry.Statements("outbox")["claim_due"], "default", worker, lease, 64, false)
