@@ -18,7 +18,7 @@ DEMOFLAGS ?=
 BENCHFLAGS ?=
 
 # The rooms where goroutines meet: verify runs these with the race detector.
-RACE_ROOMS := $(patsubst %,./%/...,$(wildcard outbox hold relay consumers))
+RACE_ROOMS := $(patsubst %,./%/...,$(wildcard outbox hold consumers)) ./relay ./relay/check ./relay/retention ./relay/retry
 # Sources of this module; testdata holds examples that are wrong on purpose.
 GO_FILES = find . \( -name testdata -o -name node_modules -o -path './.*' \) -prune -o -name '*.go' -print
 
