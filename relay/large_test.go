@@ -44,12 +44,12 @@ func TestLargeEventsAreBoundedInMemory(t *testing.T) {
 	})
 	t.Logf("peak memory %d MiB for %d MiB of events, drained in %s", peak>>20, n*size>>20, time.Since(start))
 	// The batches, one more event for each lane, as much again until the garbage is
-	// collected, and the program itself.
+	// collected, and the program itself, which takes more with the race detector.
 	factor := 2
 	if !s.prepares() {
 		factor = 4 // as text, and decoded
 	}
-	if limit := int64(factor*(batches+16*size) + 20<<20); peak > limit {
+	if limit := int64(factor*(batches+16*size) + 40<<20); peak > limit {
 		t.Errorf("the relay took %d bytes, want %d at most", peak, limit)
 	}
 	if got := s.count(); got != n {

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +31,15 @@ func (s *setup) deleteStream() {
 
 func (s *setup) createStream(name string, subjects ...string) {
 	s.t.Helper()
-	if _, err := s.js.CreateStream(s.t.Context(), jetstream.StreamConfig{Name: name, Subjects: subjects}); err != nil {
-		s.t.Fatalf("create stream: %v", err)
-	}
+	const busy = 10049 // "error creating store": what was deleted under that name is being removed
+	s.eventually("stream "+name+" is made", soon, func() bool {
+		_, err := s.js.CreateStream(s.t.Context(), jetstream.StreamConfig{Name: name, Subjects: subjects})
+		var api *jetstream.APIError
+		if err != nil && (!errors.As(err, &api) || api.ErrorCode != busy) {
+			s.t.Fatalf("create stream: %v", err)
+		}
+		return err == nil
+	})
 }
 
 // stageType commits n events of a type and key.
