@@ -14,15 +14,19 @@ import (
 	"github.com/holdfast-dev/holdfast/relay/reconcile"
 )
 
-// stopped runs do while the broker is down.
+// stopped runs do while the broker is down. The client finds out later that it was down, so its
+// status alone could be that of the connection it had before.
 func (s *setup) stopped(do func(store string)) {
 	s.t.Helper()
+	reconnects := s.nc.Stats().Reconnects
 	s.nats.Stop()
 	do(filepath.Join(s.dir, "store"))
 	if err := s.nats.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.eventually("the client is connected again", func() bool { return s.nc.Status() == nats.CONNECTED })
+	s.eventually("the client is connected again", func() bool {
+		return s.nc.Stats().Reconnects > reconnects && s.nc.Status() == nats.CONNECTED
+	})
 }
 
 // TestStoreRolledBack gives the broker an old copy of its store, as after a crash that lost what was
