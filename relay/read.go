@@ -66,6 +66,12 @@ func (r *Relay) readNew(ctx context.Context, l *lane, share int) (b *batch, all 
 func (r *Relay) beginPaging(ctx context.Context, l *lane) (cursor, error) {
 	var target string
 	var first *int64
+	select {
+	case r.paging <- struct{}{}:
+		defer func() { <-r.paging }()
+	case <-ctx.Done():
+		return cursor{}, context.Cause(ctx)
+	}
 	err := r.rows(ctx, l, r.db.sql.backlog, []any{l.number, l.cur.drained}, func(rows pgx.Rows) error {
 		return rows.Scan(&target, &first)
 	})

@@ -47,6 +47,9 @@ type Relay struct {
 
 	// workers limits how many lanes read or publish at the same time.
 	workers chan struct{}
+	// paging is held while the start of a backlog is looked for. Each look visits most pages of the log:
+	// one after the other they find them in the cache, side by side they push each other's out. Capacity 1; never closed.
+	paging chan struct{}
 	// kick wakes the scout before its pause is over. Capacity 1; never closed.
 	kick chan struct{}
 	// woken says that a producer has said so. Capacity 1; never closed.
@@ -100,6 +103,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Relay, error) {
 		retries: store,
 		health:  newHealth(log, cfg.UnreadyAfter),
 		workers: make(chan struct{}, cfg.Workers),
+		paging:  make(chan struct{}, 1),
 		kick:    make(chan struct{}, 1),
 		woken:   make(chan struct{}, 1),
 		broken:  make(chan *PartError, 1),
