@@ -18,6 +18,17 @@ func inBatch(reply string) (batch string, number uint64, ok bool) {
 	return strings.Join(tokens[:n-3], ".") + ".", number, err == nil
 }
 
+// withoutMessage reports whether a client only asks something about its fast batch: operation 4 asks how far
+// the server is, 3 ends the batch. Neither brings a message.
+func withoutMessage(reply string) bool {
+	tokens := strings.Split(reply, ".")
+	if _, _, ok := inBatch(reply); !ok {
+		return false
+	}
+	operation := tokens[len(tokens)-2]
+	return operation == "3" || operation == "4"
+}
+
 // aboutMessage reports whether an answer to a publication is about that message. Within a fast batch
 // it is only if it acknowledges the batch up to there: the server also answers with flow control, and
 // with what it has stored of a batch that ended early.

@@ -138,7 +138,7 @@ func (c *natsConn) fromClient(f *frame) [][]byte {
 			c.mu.Unlock()
 		}
 	case "PUB", "HPUB":
-		if f.reply != "" {
+		if f.reply != "" && !withoutMessage(f.reply) {
 			return c.publication(f)
 		}
 	}
