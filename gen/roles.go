@@ -71,6 +71,7 @@ var purposes = map[canonical.Role]string{
 	canonical.Drainer:    "reads events and keeps the relay's state; changes no event",
 	canonical.Operator:   "decides about holds and dead letters; sees no payload",
 	canonical.Maintainer: "looks after retention; sees no payload",
+	canonical.Claimer:    "claims facts and keeps the state of a consumer; changes no fact",
 	canonical.Auditor:    "reads what happened; sees no payload and changes nothing",
 }
 

@@ -22,7 +22,11 @@ func (l *ledger) expect(opts VerifyOptions) (canonical.Params, []canonical.Compo
 	if len(components) == 0 {
 		components = []canonical.Component{canonical.Outbox}
 	}
-	p, recorded := opts.Params, l.recorded[canonical.Outbox].params
+	first, has := l.recorded[canonical.Outbox]
+	if !has {
+		first = l.recorded[canonical.Consumer] // whose database need not have a log
+	}
+	p, recorded := opts.Params, first.params
 	return canonical.Params{
 		Schema:        l.schema,
 		Lanes:         cmp.Or(p.Lanes, recorded.Lanes),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,9 +58,13 @@ func (s *Store) Release(ctx context.Context, db DB, h outbox.Hold, by string, op
 	if err := errors.Join(check(h, by), err); err != nil {
 		return Answer{}, fmt.Errorf("release generation: %w", err)
 	}
+	begun := time.Now()
 	answer, err := ask(ctx, db, h, s.release, h.Operation.String(), h.Generation, by, d.reason)
 	if err != nil {
 		return Answer{}, fmt.Errorf("release generation: %w", err)
+	}
+	if answer.Changed {
+		countRelease(ctx, time.Since(begun))
 	}
 	return answer, nil
 }

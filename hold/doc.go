@@ -27,15 +27,40 @@
 // decides whether an event is held: held means that it has no position (tx is null),
 // not that it names an operation, which it does for ever.
 //
+// # What happens to the entities
+//
+// Cancel drops events, and the entities stay. Compensate takes the receipts of the cancelled
+// generation one by one: a transaction locks the receipt, the service's [Compensator] locks the
+// entity and judges it under that lock, and the outcome is recorded.
+//
+//	           nothing else owns or changed it
+//	(applied) --------------------------------> undone        (terminal)
+//	     \    shared, or changed since
+//	      \------------------------------------> quarantined   (terminal; a person looks at it)
+//
+// The receipts are read after the mark, which waited for every open write, so none is missed.
+// No event may be staged meanwhile: nobody was told of what is undone. The generation is
+// finished when each receipt has an outcome. What is quarantined outlives everything.
+//
+// # What is old
+//
+// Prune removes ended generations and their receipts by full key, in batches, and waits for
+// nobody. It takes nothing that is active or has something left to undo, and nothing younger
+// than the retention, which is longer than a coordinator repeats its calls. Then a call gets
+// "unknown", and no register brings the generation back.
+//
 // # Lock order
 //
-// Operation, then generation, then entities.
+// Operation, then generation, then receipts, then entities.
 //
 //   - A held write (PublishTxHeld, package receipt) takes the generation FOR SHARE,
 //     and belongs before any entity lock of its transaction.
 //   - Register takes the operation FOR UPDATE.
 //   - Release takes the operation FOR SHARE and the generation FOR UPDATE.
-//   - Cancel and Drop take both FOR UPDATE.
+//   - Cancel, Drop and Expire take both FOR UPDATE.
+//   - DropEvent takes the operation FOR SHARE and the generation FOR UPDATE.
+//   - A step of Compensate takes the generation FOR SHARE and its receipt FOR UPDATE.
+//   - Prune takes generations and receipts FOR UPDATE, and skips what is locked.
 //
 // A transaction that registers, releases, cancels or drops does so before its own held
 // writes. The other way round turns the order of locks: against another decision about
@@ -55,6 +80,10 @@
 //	                          released; a write that comes later waits and is refused
 //	write against cancel      the same: its events are dropped, or it is refused
 //	register against cancel   cancelled, in either order
+//	drop of an event against  the event is released, or it is gone; the drop is refused
+//	release                   if it comes second
+//	compensate against        each receipt gets one outcome: the second waits for the
+//	compensate                first and goes on with the next receipt
 //	register n against n+1    n+1; n is refused if it comes second, and can only be
 //	                          cancelled if it came first
 //
@@ -75,12 +104,16 @@
 //	after a held write                active, events held; the repeated call is a replay
 //	while release or cancel is open   active, all events held
 //	after release or cancel           decided; the repeated call gets the same answer
+//	while a step is compensated       nothing of it; the repeated call undoes it
+//	between two steps                 the first has its outcome; the repeated call goes on
+//	between two batches of Prune      what is left goes with the next one
 //
 // There is no state between. Every call can be repeated after an unknown outcome.
 //
 // # What it never does
 //
-// It never releases by itself, never changes an event's id, attributes or body, never
+// It never releases by itself, never releases or undoes because of time alone unless a generation
+// asks for it (package keeper), never changes an event's id, attributes or body, never
 // logs a payload, never keeps a lock over a call to another process, and leaves no
 // state in a session, so that it works through a transaction pooler.
 package hold

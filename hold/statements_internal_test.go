@@ -21,6 +21,11 @@ func TestEveryStatementPrepares(t *testing.T) {
 	}()
 	for name, statement := range map[string]string{
 		"register": standard.register, "release": standard.release, "cancel": standard.cancel, "state": standard.state,
+		"list": standard.list, "events": standard.events, "drop event": standard.dropEvent,
+		"overdue": standard.overdue, "compensation due": standard.compensationDue, "put off": standard.putOff,
+		"receipts": standard.receipts, "quarantined": standard.quarantined, "compensation begin": standard.compensationBegin,
+		"compensation end": standard.compensationEnd, "compensation finish": standard.compensationFinish,
+		"prune": standard.prune, "measure": standard.measure,
 	} {
 		if _, err := conn.Prepare(t.Context(), name, statement); err != nil {
 			t.Errorf("prepare %s: %v\n%s", name, err, statement)

@@ -30,6 +30,12 @@ type Config struct {
 // Store of the default schema.
 type Store struct {
 	register, release, cancel, state string // statements
+	list, events, dropEvent          string
+	overdue, compensationDue, putOff string
+	receipts, quarantined            string
+	prune, measure                   string
+
+	compensationBegin, compensationEnd, compensationFinish string
 }
 
 var (
@@ -41,6 +47,32 @@ var (
 	cancelSQL string
 	//go:embed sql/state.sql
 	stateSQL string
+	//go:embed sql/list.sql
+	listSQL string
+	//go:embed sql/events.sql
+	eventsSQL string
+	//go:embed sql/drop_event.sql
+	dropEventSQL string
+	//go:embed sql/overdue.sql
+	overdueSQL string
+	//go:embed sql/compensation_due.sql
+	compensationDueSQL string
+	//go:embed sql/put_off.sql
+	putOffSQL string
+	//go:embed sql/compensation_receipts.sql
+	receiptsSQL string
+	//go:embed sql/compensation_begin.sql
+	compensationBeginSQL string
+	//go:embed sql/compensation_end.sql
+	compensationEndSQL string
+	//go:embed sql/compensation_finish.sql
+	compensationFinishSQL string
+	//go:embed sql/compensation_quarantined.sql
+	quarantinedSQL string
+	//go:embed sql/prune.sql
+	pruneSQL string
+	//go:embed sql/measure.sql
+	measureSQL string
 )
 
 // New returns a Store. It fails when the schema cannot be the name of one; it does not
@@ -59,6 +91,23 @@ func newStore(schema string) *Store {
 		release:  call.Statement(schema, releaseSQL),
 		cancel:   call.Statement(schema, cancelSQL),
 		state:    call.Statement(schema, stateSQL),
+
+		list:      call.Statement(schema, listSQL),
+		events:    call.Statement(schema, eventsSQL),
+		dropEvent: call.Statement(schema, dropEventSQL),
+
+		overdue:         call.Statement(schema, overdueSQL),
+		compensationDue: call.Statement(schema, compensationDueSQL),
+		putOff:          call.Statement(schema, putOffSQL),
+
+		receipts:           call.Statement(schema, receiptsSQL),
+		quarantined:        call.Statement(schema, quarantinedSQL),
+		compensationBegin:  call.Statement(schema, compensationBeginSQL),
+		compensationEnd:    call.Statement(schema, compensationEndSQL),
+		compensationFinish: call.Statement(schema, compensationFinishSQL),
+
+		prune:   call.Statement(schema, pruneSQL),
+		measure: call.Statement(schema, measureSQL),
 	}
 }
 
@@ -83,6 +132,24 @@ func Cancel(ctx context.Context, db DB, h outbox.Hold, by string, opts ...Decide
 // Drop calls [Store.Drop] in the default schema.
 func Drop(ctx context.Context, db DB, h outbox.Hold, by string, opts ...DecideOption) (Answer, error) {
 	return standard.Drop(ctx, db, h, by, opts...)
+}
+
+// List calls [Store.List] in the default schema.
+func List(ctx context.Context, db DB, f Filter) ([]Listed, error) { return standard.List(ctx, db, f) }
+
+// Events calls [Store.Events] in the default schema.
+func Events(ctx context.Context, db DB, h outbox.Hold, after int64, limit int) ([]HeldEvent, error) {
+	return standard.Events(ctx, db, h, after, limit)
+}
+
+// DropEvent calls [Store.DropEvent] in the default schema.
+func DropEvent(ctx context.Context, db DB, h outbox.Hold, event EventName, by, reason string) (int64, error) {
+	return standard.DropEvent(ctx, db, h, event, by, reason)
+}
+
+// Compensate calls [Store.Compensate] in the default schema.
+func Compensate(ctx context.Context, db Beginner, h outbox.Hold, by string, undo Compensator) (Compensation, error) {
+	return standard.Compensate(ctx, db, h, by, undo)
 }
 
 // State calls [Store.State] in the default schema.

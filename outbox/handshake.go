@@ -5,7 +5,8 @@ package outbox
 // that it does not compile with a package that needs another version: a later version
 // replaces the constant of the one before.
 const (
-	SchemaOutboxV1 = true
-	SchemaHoldV1   = true
-	SchemaRelayV1  = true
+	SchemaOutboxV1   = true
+	SchemaHoldV1     = true
+	SchemaRelayV1    = true
+	SchemaConsumerV1 = true
 )

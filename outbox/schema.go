@@ -85,8 +85,10 @@ func ReadSchema(ctx context.Context, db Querier, schema string) (Schema, error) 
 	if err != nil {
 		return Schema{}, fmt.Errorf("read schema %s: %w", s.Name, explain(err, nil, 0))
 	}
-	if log, has := s.Component(canonical.Outbox); has {
-		s.Params = log.Params
+	for _, c := range []canonical.Component{canonical.Consumer, canonical.Outbox} { // a consumer's database need not have a log
+		if i, has := s.Component(c); has {
+			s.Params = i.Params
+		}
 	}
 	if s.live, err = catalog.Read(ctx, db, s.Name); err != nil {
 		return Schema{}, fmt.Errorf("read schema %s: %w", s.Name, explain(err, nil, 0))

@@ -44,6 +44,8 @@ const (
 	release  = "SELECT * FROM outbox.hold_release('00000000-0000-0000-0000-000000000001', 1, 'me')"
 	cancel   = "SELECT * FROM outbox.hold_cancel('00000000-0000-0000-0000-000000000001', 1, 'me')"
 	state    = "SELECT * FROM outbox.hold_state('00000000-0000-0000-0000-000000000001', 1)"
+	holds    = "SELECT * FROM outbox.hold_list(), outbox.hold_events('00000000-0000-0000-0000-000000000001', 1), outbox.hold_measure(), outbox.compensation_quarantined('00000000-0000-0000-0000-000000000001', 1)"
+	finish   = "SELECT * FROM outbox.compensation_finish('00000000-0000-0000-0000-000000000001', 1, 'me')"
 	requeue  = "SELECT * FROM outbox.dead_letter_requeue('default', '{1}', 'me', 'why')"
 	discard  = "SELECT * FROM outbox.dead_letter_discard('default', '{1}', 'me', 'why')"
 	publish  = "SELECT outbox.publish('/s', 't')"
@@ -61,7 +63,10 @@ func TestOperator(t *testing.T) {
 		"SELECT count(*) FROM outbox.event_outbox WHERE tx IS NULL AND lane = 1",
 		"SELECT * FROM outbox.outbox_lane, outbox.outbox_relay, outbox.outbox_retry, outbox.outbox_batch, outbox.outbox_dead_letter_history",
 		"SELECT * FROM outbox.hold_operation, outbox.hold_generation, outbox.hold_receipt, outbox.hold_audit",
-		register, register+";"+release, register+";"+cancel, state,
+		register, register+";"+release, register+";"+cancel, state, holds,
+		register+"; SELECT outbox.hold_drop_event('00000000-0000-0000-0000-000000000001', 1, 'e', 'me', 'why')",
+		"SELECT * FROM outbox.hold_overdue('1 min'), outbox.compensation_due('1 min'), outbox.hold_prune('me', '30 d')",
+		cancel+"; SELECT * FROM outbox.compensation_receipts('00000000-0000-0000-0000-000000000001', 1); "+finish,
 		`DO $$ BEGIN ASSERT (SELECT array_agg(id) FROM outbox.dead_letter_requeue('default', '{1,99}', 'me', 'why') AS id) = '{1}';
 			ASSERT (SELECT action || actor || reason FROM outbox.outbox_dead_letter_history) = 'requeuedmewhy';
 			ASSERT (SELECT work_kind || requeue_epoch FROM outbox.outbox_retry) = 'parked1'; END $$`,
@@ -94,11 +99,12 @@ func TestAuditor(t *testing.T) {
 		"SELECT * FROM outbox.event_outbox_info",
 		"SELECT * FROM outbox.outbox_dead_letter_info, outbox.outbox_dead_letter_history, outbox.outbox_batch",
 		"SELECT * FROM outbox.hold_operation, outbox.hold_generation, outbox.hold_receipt, outbox.hold_audit",
-		state,
+		state, holds,
 	)
 	a.cannot(nobody...)
 	a.cannot(payloads...)
-	a.cannot(publish, register, release, cancel, requeue, discard,
+	a.cannot(publish, register, release, cancel, requeue, discard, finish, "SELECT token FROM outbox.hold_inquiry",
+		"SELECT outbox.hold_drop_event('00000000-0000-0000-0000-000000000001', 1, 'e', 'me', 'why')", "SELECT outbox.hold_prune('me', '30 d')",
 		"SELECT lease_token FROM outbox.outbox_lane", "UPDATE outbox.outbox_lane SET pos = NULL")
 }
 

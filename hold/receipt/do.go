@@ -107,13 +107,13 @@ func (s *Store) Do(ctx context.Context, tx pgx.Tx, step Step, apply func(tx pgx.
 	}
 	result, err := s.claim(ctx, tx, step)
 	if err != nil {
-		return failed(step, err), fmt.Errorf("begin step %s: %w", step.Key, err)
+		return failed(ctx, step, err), fmt.Errorf("begin step %s: %w", step.Key, err)
 	}
 	if result.Outcome != Applied {
 		return result, nil
 	}
 	if result.StableID, err = apply(tx); err != nil {
-		return failed(step, err), fmt.Errorf("apply step %s: %w", step.Key, err)
+		return failed(ctx, step, err), fmt.Errorf("apply step %s: %w", step.Key, err)
 	}
 	if err := s.fill(ctx, tx, step, result.StableID); err != nil {
 		return Result{}, fmt.Errorf("complete step %s: %w", step.Key, err)
@@ -123,9 +123,10 @@ func (s *Store) Do(ctx context.Context, tx pgx.Tx, step Step, apply func(tx pgx.
 
 // failed is the result beside an error. apply may be refused too, when a later
 // generation was registered between the receipt and its events.
-func failed(step Step, err error) Result {
+func failed(ctx context.Context, step Step, err error) Result {
 	var refused *outbox.HoldRefusedError
 	if errors.As(err, &refused) && refused.Operation == step.Operation && refused.Generation == step.Generation {
+		countRefused(ctx, refused.State)
 		return Result{Outcome: Refused, State: refused.State}
 	}
 	return Result{}

@@ -109,5 +109,5 @@ func makeDatabase(ctx context.Context, pg *harness.Postgres, name string) (err e
 			err = closeErr
 		}
 	}()
-	return gen.Install(ctx, conn, canonical.DefaultParams(), canonical.Outbox, canonical.Hold, canonical.Relay)
+	return gen.Install(ctx, conn, canonical.DefaultParams(), canonical.Components()...)
 }

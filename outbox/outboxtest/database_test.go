@@ -51,7 +51,7 @@ func versions(t *testing.T, db *outboxtest.Database) map[canonical.Component]int
 
 func newestVersions() map[canonical.Component]int {
 	want := map[canonical.Component]int{}
-	for _, c := range []canonical.Component{canonical.Outbox, canonical.Hold, canonical.Relay} {
+	for _, c := range canonical.Components() {
 		want[c] = canonical.Version(c)
 	}
 	return want

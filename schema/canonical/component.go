@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed outbox/*.sql hold/*.sql relay/*.sql
+//go:embed outbox/*.sql hold/*.sql relay/*.sql consumer/*.sql
 var source embed.FS
 
 // Component names a part of the schema that a service can have.
@@ -18,17 +18,18 @@ type Component string
 
 // The components. Each needs the ones that [Component.Needs] names.
 const (
-	Outbox Component = "outbox" // the log of events and the functions that stage them
-	Hold   Component = "hold"   // generations, receipts, release and drop
-	Relay  Component = "relay"  // cursors, leases, retries, dead letters
+	Outbox   Component = "outbox"   // the log of events and the functions that stage them
+	Hold     Component = "hold"     // generations, receipts, release and drop
+	Relay    Component = "relay"    // cursors, leases, retries, dead letters
+	Consumer Component = "consumer" // facts, inbox, quarantine, dead letters of a consumer
 )
 
 // Components returns all components in the order in which they install.
-func Components() []Component { return []Component{Outbox, Hold, Relay} }
+func Components() []Component { return []Component{Outbox, Hold, Relay, Consumer} }
 
 // Needs returns the components that must be installed before c.
 func (c Component) Needs() []Component {
-	if c == Outbox {
+	if c == Outbox || c == Consumer {
 		return nil
 	}
 	return []Component{Outbox}

@@ -14,6 +14,7 @@ var (
 	producers = []Role{Producer}
 	drainers  = []Role{Drainer}
 	keepers   = []Role{Drainer, Maintainer}
+	claimers  = []Role{Claimer}
 )
 
 // rights is the one table of who may do what. What is not in it nobody may do but the owner:
@@ -49,10 +50,27 @@ var rights = []granted{
 	{Right{Hold, "FUNCTION", "hold_register", []string{"EXECUTE"}, nil}, deciders},
 	{Right{Hold, "FUNCTION", "hold_release", []string{"EXECUTE"}, nil}, deciders},
 	{Right{Hold, "FUNCTION", "hold_cancel", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "hold_list", []string{"EXECUTE"}, nil}, readers},
+	{Right{Hold, "FUNCTION", "hold_events", []string{"EXECUTE"}, nil}, readers},
+	{Right{Hold, "FUNCTION", "hold_measure", []string{"EXECUTE"}, nil}, readers},
+	{Right{Hold, "FUNCTION", "compensation_quarantined", []string{"EXECUTE"}, nil}, readers},
+	{Right{Hold, "FUNCTION", "hold_drop_event", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "hold_overdue", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "hold_put_off", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "compensation_due", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "compensation_receipts", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "compensation_begin", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "compensation_end", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "compensation_finish", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Hold, "FUNCTION", "hold_prune", []string{"EXECUTE"}, nil}, deciders},
 	{Right{Hold, "TABLE", "hold_operation", []string{"SELECT"}, nil}, readers},
 	{Right{Hold, "TABLE", "hold_generation", []string{"SELECT"}, nil}, readers},
 	{Right{Hold, "TABLE", "hold_receipt", []string{"SELECT"}, nil}, readers},
 	{Right{Hold, "TABLE", "hold_audit", []string{"SELECT"}, nil}, readers},
+	{Right{Hold, "TABLE", "hold_quarantine", []string{"SELECT"}, nil}, readers},
+	{Right{Hold, "TABLE", "hold_inquiry", []string{"SELECT"}, []string{
+		"operation_id", "generation", "next_at", "attempts", "asked_at",
+	}}, readers},
 
 	{Right{Relay, "TABLE", "outbox_lane", []string{"SELECT", "INSERT", "UPDATE"}, nil}, drainers},
 	{Right{Relay, "TABLE", "outbox_relay", []string{"SELECT", "INSERT", "UPDATE", "DELETE"}, nil}, drainers},
@@ -78,4 +96,30 @@ var rights = []granted{
 	{Right{Relay, "FUNCTION", "retention_prune", []string{"EXECUTE"}, nil}, keepers},
 	{Right{Relay, "FUNCTION", "dead_letter_requeue", []string{"EXECUTE"}, nil}, []Role{Drainer, Operator}},
 	{Right{Relay, "FUNCTION", "dead_letter_discard", []string{"EXECUTE"}, nil}, []Role{Drainer, Operator}},
+
+	// The consumer's database need not have the component outbox, so what all may do is here too.
+	{Right{Consumer, "SCHEMA", "", []string{"USAGE"}, nil}, everybody},
+	{Right{Consumer, "TABLE", "holdfast_schema", []string{"SELECT"}, nil}, everybody},
+	// A fact is for ever: whoever claims one can neither change nor remove it.
+	{Right{Consumer, "TABLE", "consumer_fact", []string{"SELECT", "INSERT"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_inbox", []string{"SELECT", "INSERT", "UPDATE"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_quarantine", []string{"SELECT", "INSERT"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_quarantine", []string{"UPDATE"}, []string{"seen_at"}}, claimers},
+	{Right{Consumer, "TABLE", "consumer_dead_letter", []string{"SELECT", "INSERT", "UPDATE"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_dead_letter_history", []string{"SELECT", "INSERT"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT", "INSERT", "UPDATE"}, nil}, deciders},
+	{Right{Consumer, "TABLE", "consumer_quarantine", []string{"UPDATE"}, []string{"state", "resolved_at", "resolved_by", "resolution"}}, deciders},
+	// Attributes of a fact and snapshots of rows are what an event said, so people see neither.
+	{Right{Consumer, "TABLE", "consumer_fact", []string{"SELECT"}, []string{
+		"id", "created_at", "source", "account_id", "fact_type", "fact_key", "event_source", "event_id",
+	}}, readers},
+	{Right{Consumer, "TABLE", "consumer_repair", []string{"SELECT"}, []string{
+		"id", "created_at", "relation", "canonical_id", "duplicate_id", "prior_status", "reason",
+	}}, readers},
+	{Right{Consumer, "TABLE", "consumer_inbox", []string{"SELECT"}, nil}, readers},
+	{Right{Consumer, "TABLE", "consumer_quarantine", []string{"SELECT"}, nil}, readers},
+	{Right{Consumer, "TABLE", "consumer_dead_letter", []string{"SELECT"}, nil}, readers},
+	{Right{Consumer, "TABLE", "consumer_dead_letter_history", []string{"SELECT"}, nil}, readers},
+	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT"}, nil}, []Role{Auditor}},
 }

@@ -16,11 +16,12 @@ const (
 	Drainer    Role = "relay"      // reads events and keeps the relay's state; cannot change or delete an event
 	Operator   Role = "operator"   // decides about holds and dead letters; sees no payload
 	Maintainer Role = "maintainer" // looks after retention; sees no payload
+	Claimer    Role = "consumer"   // claims facts and keeps a consumer's state; removes no fact
 	Auditor    Role = "auditor"    // reads what happened; sees no payload and changes nothing
 )
 
 // Roles returns all roles.
-func Roles() []Role { return []Role{Producer, Drainer, Operator, Maintainer, Auditor} }
+func Roles() []Role { return []Role{Producer, Drainer, Operator, Maintainer, Auditor, Claimer} }
 
 // ParseRole returns the role of that name. The error lists the names.
 func ParseRole(name string) (Role, error) {
@@ -39,6 +40,12 @@ type Right struct {
 	Columns    []string // to which the privileges are limited; nil for all
 }
 
+// same reports whether other is this right. Components that share an object both list it.
+func (r Right) same(other Right) bool {
+	return r.Kind == other.Kind && r.Name == other.Name &&
+		slices.Equal(r.Privileges, other.Privileges) && slices.Equal(r.Columns, other.Columns)
+}
+
 // Rights returns what a role may do with the components and with what they need. Nobody has
 // any other right, and PUBLIC has none.
 func Rights(role Role, components ...Component) []Right {
@@ -48,7 +55,7 @@ func Rights(role Role, components ...Component) []Right {
 	}
 	var found []Right
 	for _, r := range rights {
-		if slices.Contains(r.roles, role) && slices.Contains(wanted, r.Component) {
+		if slices.Contains(r.roles, role) && slices.Contains(wanted, r.Component) && !slices.ContainsFunc(found, r.same) {
 			found = append(found, r.Right)
 		}
 	}

@@ -30,8 +30,10 @@ var constraintDrifts = []drift{
 		ADD CONSTRAINT event_outbox_pkey PRIMARY KEY (seq, slot)`,
 		want: []string{"constraint event_outbox.event_outbox_pkey: definition"}, matters: true},
 	{name: "primary key that others refer to", do: `ALTER TABLE outbox.hold_receipt DROP CONSTRAINT hold_receipt_operation_id_generation_fkey;
+		ALTER TABLE outbox.hold_inquiry DROP CONSTRAINT hold_inquiry_operation_id_generation_fkey;
 		ALTER TABLE outbox.hold_generation DROP CONSTRAINT hold_generation_pkey, ADD CONSTRAINT hold_generation_pkey PRIMARY KEY (operation_id, generation) INCLUDE (state);
-		ALTER TABLE outbox.hold_receipt ADD FOREIGN KEY (operation_id, generation) REFERENCES outbox.hold_generation`,
+		ALTER TABLE outbox.hold_receipt ADD FOREIGN KEY (operation_id, generation) REFERENCES outbox.hold_generation;
+		ALTER TABLE outbox.hold_inquiry ADD FOREIGN KEY (operation_id, generation) REFERENCES outbox.hold_generation`,
 		want: []string{"constraint hold_generation.hold_generation_pkey: definition"}, matters: true},
 	{name: "unique missing", do: "ALTER TABLE outbox.outbox_retry DROP CONSTRAINT outbox_retry_event",
 		want: []string{"constraint outbox_retry.outbox_retry_event: existence"}, matters: true},
@@ -45,6 +47,7 @@ var constraintDrifts = []drift{
 	{name: "foreign key checks nothing", do: "ALTER TABLE outbox.hold_generation DISABLE TRIGGER ALL",
 		want: []string{
 			"constraint hold_generation.hold_generation_operation_id_fkey: enforcement",
+			"constraint hold_inquiry.hold_inquiry_operation_id_generation_fkey: enforcement",
 			"constraint hold_receipt.hold_receipt_operation_id_generation_fkey: enforcement",
 		}, matters: true},
 	{name: "somebody refers to us", do: `CREATE TABLE public."my audits" (audit bigint CONSTRAINT "to us" REFERENCES outbox.hold_audit)`,

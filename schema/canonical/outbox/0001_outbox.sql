@@ -5,8 +5,9 @@ CREATE SCHEMA IF NOT EXISTS {{.Schema}};
 
 -- What is installed here, and in which cluster. Transaction ids mean nothing in
 -- another cluster, so a relay refuses a database whose system identifier is
--- not the one below, and names `relay rebase`.
-CREATE TABLE {{.Schema}}.holdfast_schema (
+-- not the one below, and names `relay rebase`. The component consumer has the same
+-- table; whichever comes first makes it.
+CREATE TABLE IF NOT EXISTS {{.Schema}}.holdfast_schema (
   component         text        NOT NULL PRIMARY KEY,
   version           integer     NOT NULL CHECK (version > 0),
   checksum          text        NOT NULL CHECK (checksum ~ '^[0-9a-f]{64}$'),

@@ -18,9 +18,9 @@ const (
 // The newest version of each component, and the checksum of the SQL that makes it.
 const (
 	OutboxVersion  = 1
-	OutboxChecksum = "aae0544f1de21e9d7e1b86dbfb0ab8d98277470ae2ede73c0f54b7ac15a80d44"
+	OutboxChecksum = "5c8e0f247ff2cc6595cf7937968d0f236c4e454cdde1ad7e5de7664d58d27d4d"
 	HoldVersion    = 1
-	HoldChecksum   = "309e9b001d1ecb049e313dc9025ee287f8910a6ca3397c78f7aefd555c155e40"
+	HoldChecksum   = "b4f3f4cd933c5f1a4d952b2da70eed6ee90ef5329cacf6e23da90cc5aca8bd84"
 	RelayVersion   = 1
 	RelayChecksum  = "6eb96494eb5a4ee3f1f06a6296a7fbd4a5310631fc9b548a20b4c81509c19585"
 )
