@@ -1,5 +1,7 @@
-// Package consumers states the protocol by which events have one effect each, whatever is
-// delivered again. Package [github.com/holdfast-dev/holdfast/consumers/facts] is its arbiter.
+// Package consumers hands events from JetStream to a handler so that they have one effect each,
+// whatever is delivered again. Package [github.com/holdfast-dev/holdfast/consumers/facts] is its
+// arbiter. A [Consumer] is the runtime; an [Applier] is the same transaction and proof without a
+// broker, for whatever else writes the same effects.
 //
 // A broker delivers again, a producer publishes again, and two different events may tell the
 // same thing. So what is applied once is neither a delivery nor an event but an economic fact,
@@ -31,11 +33,49 @@
 //	after the commit, before the broker knows fact, effect, inbox         proves and acknowledges
 //	after the inbox was pruned, years later   fact, effect                proves, and writes the inbox again
 //
+// # Outcomes of a delivery
+//
+// Each delivery is settled exactly once, in one of three ways:
+//
+//	ack, confirmed by the broker   proven; in quarantine; without a fact, as the handler says
+//	later, always with a delay     everything that is not known to be final
+//	term                           after the dead letter was written, and not before
+//
+//	error                                                counted  at last
+//	[Permanent], a fact or a key that cannot be          yes      a dead letter at once
+//	any other, a panic, a proof that finds no effect     yes      a dead letter after Config.Attempts
+//	handling took too long while the database answers    yes      the same
+//	the database or a connection is away, [Unavailable]  no       applied when it is back
+//	the commit got no answer                             no       the next delivery finds out
+//	40001, 40P01                                         no       the transaction runs again at once, three times in all
+//	the group is paused, the consumer stops              no       applied later
+//
+// It is the database that counts attempts, in the inbox, for all instances together; so while it
+// is away nothing is counted. The broker's own limit is unlimited, because it would count
+// outages. A consumer on the stream that is not as wanted ends the run, at the start and later: it
+// is compared, and never changed but by [Plan.Apply].
+//
 // # Rules
 //
 // All of it is one transaction at READ COMMITTED on one connection, with the claim of the
-// fact first and no call to anything outside. Losers wait on the unique index. A unique violation
-// that was caught is no success. A message that is given up is written to consumer_dead_letter
-// before the broker is told, and an outage gives nothing up. Every writer of effects claims
-// facts, replays and repairs too: one stray path undoes all of it.
+// fact first and no call to anything outside. Losers wait on the unique index. The effect is
+// proven in the transaction, so that no fact is committed without one, and again after the
+// commit, before the broker is told. A unique violation that was caught is no success. The
+// switch of the group is read by the last statement: what is paused commits nothing. A message
+// that is given up is written to consumer_dead_letter before the broker is told, and an outage
+// gives nothing up. Every writer of effects claims facts, replays and repairs too: one stray
+// path undoes all of it.
+//
+// # Two at a time
+//
+// Messages of one key are handled one after the other in one instance. Several instances share
+// the messages of a consumer, and a message that comes again comes later than those behind it: a
+// handler that needs order compares versions. What is held is spoken for, so that a slow handler
+// does not lose its message. Two that prune skip each other's rows.
+//
+// # What it never does
+//
+// It never acknowledges because of an inbox row, never changes or deletes a fact, never changes
+// a consumer on the stream by itself, and never logs or stores what is in an event: of an
+// error it keeps a code and a digest. The text of errors is logged at debug level only.
 package consumers

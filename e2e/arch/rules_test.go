@@ -90,7 +90,11 @@ var rooms = []room{
 	},
 	{
 		path: "consumers", rooms: []string{"outbox/wire"},
-		outside: slices.Concat(pgx, natsGo, otelAPI, uuid, errgroup),
+		outside: slices.Concat(pgx, natsGo, cloudEvents, otelAPI, uuid, errgroup),
+	},
+	{
+		path: "consumers/consumerstest", rooms: []string{"consumers"},
+		outside: slices.Concat(pgx, cloudEvents), test: true,
 	},
 	{path: "cmd/internal", rooms: []string{"schema/canonical"}, outside: commandLine},
 	{path: "cmd/relay", rooms: append([]string{"cmd/internal"}, production...), outside: commands},

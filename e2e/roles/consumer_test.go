@@ -29,12 +29,13 @@ func TestConsumer(t *testing.T) {
 	b := newBundle(t)
 	a := b.as(canonical.Claimer)
 	a.can(claim, received, claim+";"+quarantine+";"+quarantine, died, "SELECT * FROM outbox.consumer_control",
-		"SELECT * FROM outbox.consumer_fact, outbox.consumer_inbox, outbox.consumer_quarantine, outbox.consumer_dead_letter")
+		"SELECT * FROM outbox.consumer_fact, outbox.consumer_inbox, outbox.consumer_quarantine, outbox.consumer_dead_letter",
+		"DELETE FROM outbox.consumer_inbox", "DELETE FROM outbox.consumer_dead_letter")
 	a.cannot(nobody...)
 	a.cannot(payloads...)
 	a.cannot(publish, register, requeue, discard, pause, resolve, "SELECT * FROM outbox.consumer_repair",
 		"UPDATE outbox.consumer_fact SET attributes = '{}'", "DELETE FROM outbox.consumer_fact", "TRUNCATE outbox.consumer_fact CASCADE",
-		"DELETE FROM outbox.consumer_quarantine", "DELETE FROM outbox.consumer_dead_letter", "DELETE FROM outbox.consumer_dead_letter_history",
+		"DELETE FROM outbox.consumer_quarantine", "DELETE FROM outbox.consumer_dead_letter_history",
 		"UPDATE outbox.consumer_dead_letter_history SET actor = 'me'")
 
 	b.superuser(claim)

@@ -100,12 +100,13 @@ var rights = []granted{
 	// The consumer's database need not have the component outbox, so what all may do is here too.
 	{Right{Consumer, "SCHEMA", "", []string{"USAGE"}, nil}, everybody},
 	{Right{Consumer, "TABLE", "holdfast_schema", []string{"SELECT"}, nil}, everybody},
-	// A fact is for ever: whoever claims one can neither change nor remove it.
+	// A fact is for ever: whoever claims one can neither change nor remove it. What it prunes are
+	// deliveries and dead letters, whose history stays.
 	{Right{Consumer, "TABLE", "consumer_fact", []string{"SELECT", "INSERT"}, nil}, claimers},
-	{Right{Consumer, "TABLE", "consumer_inbox", []string{"SELECT", "INSERT", "UPDATE"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_inbox", []string{"SELECT", "INSERT", "UPDATE", "DELETE"}, nil}, claimers},
 	{Right{Consumer, "TABLE", "consumer_quarantine", []string{"SELECT", "INSERT"}, nil}, claimers},
 	{Right{Consumer, "TABLE", "consumer_quarantine", []string{"UPDATE"}, []string{"seen_at"}}, claimers},
-	{Right{Consumer, "TABLE", "consumer_dead_letter", []string{"SELECT", "INSERT", "UPDATE"}, nil}, claimers},
+	{Right{Consumer, "TABLE", "consumer_dead_letter", []string{"SELECT", "INSERT", "UPDATE", "DELETE"}, nil}, claimers},
 	{Right{Consumer, "TABLE", "consumer_dead_letter_history", []string{"SELECT", "INSERT"}, nil}, claimers},
 	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT"}, nil}, claimers},
 	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT", "INSERT", "UPDATE"}, nil}, deciders},

@@ -1,0 +1,389 @@
+package consumers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/consumers/facts"
+)
+
+// Handler handles one event in a transaction: it claims the fact first, writes the effect when the
+// fact is new, and writes nothing otherwise. It neither commits nor rolls back, and calls nothing
+// outside. An error rolls everything back; [Permanent] and [Unavailable] say what it means. It
+// must be safe for concurrent use.
+type Handler func(ctx context.Context, tx *facts.Tx, e event.Event) error
+
+// Outcome is what became of an event that needs no other delivery.
+type Outcome string
+
+// The outcomes.
+const (
+	Applied     Outcome = "applied"     // a fact of it was new, and its effect is proven
+	Replayed    Outcome = "replayed"    // its facts were known, and their effects are proven
+	Quarantined Outcome = "quarantined" // it tells a known fact in another way
+	Ignored     Outcome = "ignored"     // it tells no fact
+)
+
+// Result is the answer of [Applier.Apply].
+type Result struct {
+	Outcome Outcome
+	Claims  []facts.Claimed
+	Probed  bool // the probe knew the fact, and the handler was not asked
+	// Audited is false when the inbox could not be written while the effect is proven: a defect
+	// of the audit, which keeps no message on the stream.
+	Audited bool
+}
+
+// Applier applies events once: the transaction, the proof and the quarantine, without a broker.
+// Whatever writes the same effects for another reason, such as a webhook, a replay or a repair,
+// uses one too. Its methods are safe for concurrent use.
+type Applier struct {
+	cfg     Config
+	pool    *pgxpool.Pool
+	handle  Handler
+	proof   Proof
+	sql     statements
+	metrics *metrics
+}
+
+// NewApplier makes an applier over a pool, which stays the caller's to close. It connects to
+// nothing. Errors: [*ConfigError].
+func NewApplier(pool *pgxpool.Pool, handle Handler, cfg Config) (*Applier, error) {
+	cfg = cfg.withDefaults()
+	var p problems
+	cfg.validateApply(&p)
+	p.check(handle != nil, "handler: is required")
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(cfg.MeterProvider, cfg.Name)
+	if err != nil {
+		return nil, fmt.Errorf("new applier: %w", err)
+	}
+	a := &Applier{cfg: cfg, pool: pool, handle: handle, proof: cfg.Proof, sql: newStatements(cfg.Schema), metrics: m}
+	if a.proof == nil {
+		a.proof = joins(cfg.Schema, cfg.Effects)
+	}
+	return a, nil
+}
+
+// runAgain is how often a transaction that lost against others is run in all.
+const runAgain = 3
+
+// Apply handles an event in one transaction and proves its effect after the commit. A nil error
+// means that the event needs no other delivery. [Classify] says what another error means; nothing
+// is recorded about it, and nothing is written, unless it is [ErrUnknownCommit], a [*ProofError]
+// after the commit, or about an event in quarantine in strict mode.
+func (a *Applier) Apply(ctx context.Context, e event.Event) (Result, error) {
+	if err := storableEvent(e); err != nil {
+		return Result{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, a.cfg.HandleTimeout)
+	defer cancel()
+	r, open, err := a.commit(limited, e)
+	if err != nil {
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = a.overdue(ctx, err)
+		}
+		return Result{}, err
+	}
+	late, done := a.detached(ctx)
+	defer done()
+	if err := a.prove(late, a.pool, r.Claims, true); err != nil {
+		return Result{}, err
+	}
+	a.metrics.claimed(ctx, r)
+	if r.Outcome == Quarantined {
+		a.alarm(ctx, e, r)
+	}
+	if a.cfg.Strict && open {
+		return r, errInQuarantine
+	}
+	return r, nil
+}
+
+// commit runs the transaction, again where that helps. open says that an event is in quarantine and
+// nobody has resolved it.
+func (a *Applier) commit(ctx context.Context, e event.Event) (r Result, open bool, err error) {
+	audit := true
+	for try := 1; ; try++ {
+		r, open, err = a.transaction(ctx, e, audit)
+		var defect *auditError
+		switch {
+		case errors.As(err, &defect):
+			audit = false
+			a.metrics.auditFailed(ctx)
+			a.cfg.Logger.ErrorContext(ctx, "the inbox cannot be written: the delivery goes on without it", "consumer", a.cfg.Name, "event_id", e.ID(), "cause", kindOf(err))
+		case Classify(err) != Again || try >= runAgain || ctx.Err() != nil:
+			r.Audited = audit
+			return r, open, err
+		}
+	}
+}
+
+// beginError says that the transaction did not begin, so that nothing can be held against the event.
+type beginError struct{ err error }
+
+func (e *beginError) Error() string { return "begin: " + e.err.Error() }
+func (e *beginError) Unwrap() error { return e.err }
+
+// auditError is a refusal of the inbox by the database, which took everything else.
+type auditError struct{ error }
+
+func (e *auditError) Unwrap() error { return e.error }
+
+// transaction is the protocol up to the commit.
+func (a *Applier) transaction(ctx context.Context, e event.Event, audit bool) (r Result, open bool, err error) {
+	plain, err := a.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return r, false, Unavailable(&beginError{err})
+	}
+	committing := false
+	defer func() {
+		// After a commit the connection is somebody else's.
+		if err != nil && !committing && plain.Conn().IsClosed() {
+			err = Unavailable(err)
+		}
+		// Whoever waits for this fact goes on before the message is given back.
+		late, cancel := a.detached(ctx)
+		defer cancel()
+		_ = plain.Rollback(late) // it was committed, or the connection is closed, which ends it too
+	}()
+	tx, err := facts.In(plain, a.cfg.Schema, facts.Told{Source: e.Source(), ID: e.ID()})
+	if err != nil {
+		return r, false, err
+	}
+	if r.Probed, err = a.probe(ctx, tx, e); err != nil {
+		return r, false, err
+	}
+	if !r.Probed {
+		if err := a.call(ctx, tx, e); err != nil {
+			return r, false, err
+		}
+	}
+	if plain.Conn().PgConn().TxStatus() == 'E' {
+		return r, false, ErrSwallowed
+	}
+	r.Claims = tx.Claims()
+	if len(r.Claims) == 0 && !tx.Factless() {
+		return r, false, ErrNoFact
+	}
+	r.Outcome = outcomeOf(r.Claims)
+	if err := a.prove(ctx, plain, r.Claims, false); err != nil {
+		return r, false, err
+	}
+	if open, err = a.quarantine(ctx, plain, e, r.Claims); err != nil {
+		return r, false, err
+	}
+	if err := a.receive(ctx, plain, e, audit); err != nil {
+		return r, false, err
+	}
+	late, cancel := a.detached(ctx)
+	defer cancel()
+	committing = true
+	return r, open, commitError(plain.Commit(late))
+}
+
+// commitError tells a refusal, after which nothing was written, from a loss of the answer.
+func commitError(err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrTxCommitRollback), errors.As(err, &pg) && classifyState(pg.Code) != Outage:
+		return fmt.Errorf("commit: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownCommit, err)
+}
+
+// detached outlives ctx: ending a transaction must be tried, also when the handler was cut.
+func (a *Applier) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), a.cfg.SettleTimeout)
+}
+
+func (a *Applier) probe(ctx context.Context, tx *facts.Tx, e event.Event) (known bool, err error) {
+	if a.cfg.Probe == nil {
+		return false, nil
+	}
+	var fact facts.Fact
+	tells := false
+	err = guard(func() error {
+		fact, tells = a.cfg.Probe(e)
+		return nil
+	})
+	if err != nil || !tells {
+		return false, err
+	}
+	_, known, err = facts.Known(ctx, tx, fact)
+	return known, err
+}
+
+// call runs the handler.
+func (a *Applier) call(ctx context.Context, tx *facts.Tx, e event.Event) error {
+	began := time.Now()
+	err := guard(func() error { return a.handle(ctx, tx, e) })
+	a.metrics.handled(ctx, time.Since(began), err)
+	return err
+}
+
+// guard makes an error of a panic: what the service gave us may not end its process.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: string(debug.Stack())}
+		}
+	}()
+	return f()
+}
+
+// prove demands exactly one effect for each fact. What is in quarantine needs none.
+func (a *Applier) prove(ctx context.Context, db Querier, claims []facts.Claimed, committed bool) error {
+	for _, c := range claims {
+		if c.Outcome == facts.Mismatch {
+			continue
+		}
+		var found Evidence
+		err := guard(func() (err error) {
+			found, err = a.proof(ctx, db, c)
+			return err
+		})
+		var unproven *ProofError
+		switch {
+		case errors.As(err, &unproven), errors.As(err, new(*PanicError)):
+			return err
+		case err != nil && !committed && Classify(err) == Again:
+			return err
+		case err != nil:
+			return Unavailable(fmt.Errorf("prove fact %d: %w", c.ID, err))
+		case found != Evidence{Effects: 1, Matching: 1}:
+			return &ProofError{FactID: c.ID, FactType: c.Type, Found: found}
+		}
+	}
+	return nil
+}
+
+// quarantine writes down what was told in another way. open says that one of them waits for a person.
+func (a *Applier) quarantine(ctx context.Context, tx pgx.Tx, e event.Event, claims []facts.Claimed) (open bool, err error) {
+	for _, c := range claims {
+		if c.Outcome != facts.Mismatch {
+			continue
+		}
+		var state string
+		err := tx.QueryRow(ctx, a.sql.quarantine, c.ID, a.cfg.Name, e.Source(), e.ID(), e.Type(), c.Difference).Scan(&state)
+		if err != nil {
+			return false, fmt.Errorf("quarantine: %w", err)
+		}
+		open = open || state == "open"
+	}
+	return open, nil
+}
+
+// receive writes the inbox, and then reads the switch, in this order and in statements of their
+// own: no transaction commits whose last statement came after the pause.
+func (a *Applier) receive(ctx context.Context, tx pgx.Tx, e event.Event, audit bool) error {
+	batch := &pgx.Batch{}
+	if audit {
+		batch.Queue(a.sql.received, a.cfg.Name, e.Source(), e.ID())
+	}
+	batch.Queue(a.sql.paused, a.cfg.Group)
+	results := tx.SendBatch(ctx, batch)
+	if audit {
+		if _, err := results.Exec(); err != nil {
+			_ = results.Close() // it says the same
+			if sqlState(err) != "" && Classify(err) == Failed || sqlState(err) == "42501" {
+				return &auditError{err}
+			}
+			return fmt.Errorf("write inbox: %w", err)
+		}
+	}
+	var paused bool
+	err := results.QueryRow().Scan(&paused)
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the switch: %w", err)
+	case paused:
+		return ErrPaused
+	}
+	return nil
+}
+
+// ErrTimeout: the transaction took longer than HandleTimeout while the database was well. It
+// counts as an attempt.
+var ErrTimeout = errors.New("handling took too long")
+
+// overdue tells a handler that hangs from a database that does.
+func (a *Applier) overdue(ctx context.Context, err error) error {
+	ctx, cancel := a.detached(ctx)
+	defer cancel()
+	if errors.As(err, new(*beginError)) || errors.Is(err, ErrUnknownCommit) || !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if down := a.pool.Ping(ctx); down != nil {
+		return Unavailable(err)
+	}
+	return fmt.Errorf("%w: %w", ErrTimeout, stripped{err})
+}
+
+// stripped keeps the text of an error and no class.
+type stripped struct{ err error }
+
+func (e stripped) Error() string { return e.err.Error() }
+
+// alarm says that somebody has to look. It names attributes, and no value.
+func (a *Applier) alarm(ctx context.Context, e event.Event, r Result) {
+	for _, c := range r.Claims {
+		if c.Outcome == facts.Mismatch {
+			a.cfg.Logger.ErrorContext(ctx, "an event tells a known fact in another way: it is in quarantine", "consumer", a.cfg.Name,
+				"event_id", e.ID(), "event_type", e.Type(), "fact_id", c.ID, "fact_type", c.Type, "attributes", sortedKeys(c.Difference))
+		}
+	}
+}
+
+func outcomeOf(claims []facts.Claimed) Outcome {
+	outcome := Ignored
+	for _, c := range claims {
+		switch {
+		case c.Outcome == facts.Mismatch:
+			return Quarantined
+		case c.Outcome == facts.Applied:
+			outcome = Applied
+		case outcome == Ignored:
+			outcome = Replayed
+		}
+	}
+	return outcome
+}
+
+// MalformedError is about an event that cannot be kept in the tables. Trying again cannot help.
+type MalformedError struct{ Field, Reason string }
+
+func (e *MalformedError) Error() string { return "check event: " + e.Field + " " + e.Reason }
+
+// storableEvent judges what the tables have of an event.
+func storableEvent(e event.Event) error {
+	for _, field := range []struct {
+		name, value string
+		limit       int
+	}{{"source", e.Source(), 1024}, {"id", e.ID(), 255}, {"type", e.Type(), 255}} {
+		switch {
+		case field.value == "":
+			return Permanent(&MalformedError{field.name, "is missing"})
+		case len(field.value) > field.limit:
+			return Permanent(&MalformedError{field.name, fmt.Sprintf("has more than %d bytes", field.limit)})
+		case !storable(field.value):
+			return Permanent(&MalformedError{field.name, "is not UTF-8 text without NUL"})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package consumers
+
+import (
+	_ "embed"
+	"strings"
+)
+
+var (
+	//go:embed sql/received.sql
+	receivedSQL string
+	//go:embed sql/paused.sql
+	pausedSQL string
+	//go:embed sql/quarantine.sql
+	quarantineSQL string
+	//go:embed sql/failed.sql
+	failedSQL string
+	//go:embed sql/bury.sql
+	burySQL string
+	//go:embed sql/buried.sql
+	buriedSQL string
+	//go:embed sql/prune_inbox.sql
+	pruneInboxSQL string
+	//go:embed sql/prune_dead.sql
+	pruneDeadSQL string
+	//go:embed sql/measure.sql
+	measureSQL string
+	//go:embed sql/control_set.sql
+	controlSetSQL string
+	//go:embed sql/control_get.sql
+	controlGetSQL string
+)
+
+// statements are those of one database schema.
+type statements struct {
+	received, paused, quarantine, failed, bury, buried string
+	pruneInbox, pruneDead, measure                     string
+	controlSet, controlGet                             string
+}
+
+func newStatements(schema string) statements {
+	in := func(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", schema) }
+	return statements{
+		received: in(receivedSQL), paused: in(pausedSQL), quarantine: in(quarantineSQL), failed: in(failedSQL),
+		bury: in(burySQL), buried: in(buriedSQL), pruneInbox: in(pruneInboxSQL), pruneDead: in(pruneDeadSQL),
+		measure: in(measureSQL), controlSet: in(controlSetSQL), controlGet: in(controlGetSQL),
+	}
+}
