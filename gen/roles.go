@@ -67,12 +67,13 @@ const rolesHead = `-- The roles of the outbox in the database schema %s, each wi
 `
 
 var purposes = map[canonical.Role]string{
-	canonical.Producer:   "stages events; reads none, and changes none that is staged",
-	canonical.Drainer:    "reads events and keeps the relay's state; changes no event",
-	canonical.Operator:   "decides about holds and dead letters; sees no payload",
-	canonical.Maintainer: "looks after retention; sees no payload",
-	canonical.Claimer:    "claims facts and keeps the state of a consumer; changes no fact",
-	canonical.Auditor:    "reads what happened; sees no payload and changes nothing",
+	canonical.Producer:    "stages events; reads none, and changes none that is staged",
+	canonical.Drainer:     "reads events and keeps the relay's state; changes no event",
+	canonical.Operator:    "decides about holds and dead letters; sees no payload",
+	canonical.Maintainer:  "looks after retention; sees no payload",
+	canonical.Claimer:     "claims facts and keeps the state of a consumer; changes no fact",
+	canonical.Coordinator: "claims, runs and reconciles operations; decides nothing about holds",
+	canonical.Auditor:     "reads what happened; sees no payload and changes nothing",
 }
 
 // writeCreateRoles creates what is missing. There is no CREATE ROLE IF NOT EXISTS, and

@@ -24,7 +24,10 @@ func (l *ledger) expect(opts VerifyOptions) (canonical.Params, []canonical.Compo
 	}
 	first, has := l.recorded[canonical.Outbox]
 	if !has {
-		first = l.recorded[canonical.Consumer] // whose database need not have a log
+		first, has = l.recorded[canonical.Consumer] // whose database need not have a log
+	}
+	if !has {
+		first = l.recorded[canonical.Saga] // nor its
 	}
 	p, recorded := opts.Params, first.params
 	return canonical.Params{

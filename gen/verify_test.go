@@ -34,7 +34,7 @@ func TestVerify(t *testing.T) {
 			want: []string{
 				"constraint event_outbox.event_outbox_data: definition",
 				"function _stage_one(uuid, integer, text, text, bytea, text, text, text, text, text, text, text): body",
-				"component outbox: parameters", "component hold: parameters", "component relay: parameters", "component consumer: parameters",
+				"component outbox: parameters", "component hold: parameters", "component relay: parameters", "component consumer: parameters", "component saga: parameters",
 			}, last: true},
 		{name: "older", change: "UPDATE outbox.holdfast_schema SET version = 99 WHERE component = 'relay'", want: []string{"component relay: version"}},
 		{name: "component missing", change: "DELETE FROM outbox.holdfast_schema WHERE component = 'relay'",

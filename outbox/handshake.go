@@ -9,4 +9,5 @@ const (
 	SchemaHoldV1     = true
 	SchemaRelayV1    = true
 	SchemaConsumerV1 = true
+	SchemaSagaV1     = true
 )

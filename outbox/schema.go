@@ -85,7 +85,7 @@ func ReadSchema(ctx context.Context, db Querier, schema string) (Schema, error) 
 	if err != nil {
 		return Schema{}, fmt.Errorf("read schema %s: %w", s.Name, explain(err, nil, 0))
 	}
-	for _, c := range []canonical.Component{canonical.Consumer, canonical.Outbox} { // a consumer's database need not have a log
+	for _, c := range []canonical.Component{canonical.Saga, canonical.Consumer, canonical.Outbox} { // the first two need no log
 		if i, has := s.Component(c); has {
 			s.Params = i.Params
 		}

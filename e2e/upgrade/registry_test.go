@@ -30,7 +30,7 @@ var this = release{name: "this"}
 var upgrades = []upgrade{
 	{
 		name: "a version that does not exist", from: this, to: release{name: "next"}, madeUp: true,
-		old: versions{canonical.Outbox: 1, canonical.Hold: 1, canonical.Relay: 1, canonical.Consumer: 1},
+		old: versions{canonical.Outbox: 1, canonical.Hold: 1, canonical.Relay: 1, canonical.Consumer: 1, canonical.Saga: 1},
 	},
 }
 

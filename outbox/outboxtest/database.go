@@ -32,7 +32,7 @@ type Database struct {
 var databases atomic.Int64 // how many names were given out
 
 // NewDatabase returns a new database in the shared cluster, with the components
-// outbox, hold, relay and consumer installed. It needs Main.
+// outbox, hold, relay, consumer and saga installed. It needs Main.
 func NewDatabase(t testing.TB) *Database {
 	t.Helper()
 	pg := Cluster(t)
@@ -56,7 +56,7 @@ func NewEmptyDatabase(t testing.TB) *Database {
 }
 
 // NewDatabaseIn returns a new database in a cluster of the test's own, with the
-// components outbox, hold, relay and consumer installed. The cluster takes it along when
+// components outbox, hold, relay, consumer and saga installed. The cluster takes it along when
 // it is closed, and may be stopped before that.
 func NewDatabaseIn(t testing.TB, pg *harness.Postgres) *Database {
 	t.Helper()

@@ -14,7 +14,7 @@
 // # What it promises
 //
 //   - Every database is private to its test: a copy of a template in which the
-//     components outbox, hold, relay and consumer are installed with default parameters.
+//     components outbox, hold, relay, consumer and saga are installed with default parameters.
 //     A copy takes some hundredths of a second.
 //   - One Postgres cluster serves the tests of a process. It starts with the
 //     first test that needs it and ends with Main.

@@ -35,7 +35,7 @@ func TestRights(t *testing.T) {
 		u.User = url.User(login)
 		pool := s.pool(u.String())
 		keeps := role == canonical.Drainer || role == canonical.Maintainer
-		mayLook := role != canonical.Producer && role != canonical.Claimer
+		mayLook := role != canonical.Producer && role != canonical.Claimer && role != canonical.Coordinator
 
 		_, err = retention.Look(t.Context(), pool, "outbox", 0)
 		if mayLook != (err == nil) || !mayLook && (sqlState(err) != "42501" || outbox.Hint(err) == "") {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed outbox/*.sql hold/*.sql relay/*.sql consumer/*.sql
+//go:embed outbox/*.sql hold/*.sql relay/*.sql consumer/*.sql saga/*.sql
 var source embed.FS
 
 // Component names a part of the schema that a service can have.
@@ -22,14 +22,15 @@ const (
 	Hold     Component = "hold"     // generations, receipts, release and drop
 	Relay    Component = "relay"    // cursors, leases, retries, dead letters
 	Consumer Component = "consumer" // facts, inbox, quarantine, dead letters of a consumer
+	Saga     Component = "saga"     // operations of a coordinator: claims, leases, results
 )
 
 // Components returns all components in the order in which they install.
-func Components() []Component { return []Component{Outbox, Hold, Relay, Consumer} }
+func Components() []Component { return []Component{Outbox, Hold, Relay, Consumer, Saga} }
 
 // Needs returns the components that must be installed before c.
 func (c Component) Needs() []Component {
-	if c == Outbox || c == Consumer {
+	if c == Outbox || c == Consumer || c == Saga {
 		return nil
 	}
 	return []Component{Outbox}

@@ -15,6 +15,7 @@ var (
 	drainers  = []Role{Drainer}
 	keepers   = []Role{Drainer, Maintainer}
 	claimers  = []Role{Claimer}
+	drivers   = []Role{Coordinator}
 )
 
 // rights is the one table of who may do what. What is not in it nobody may do but the owner:
@@ -123,4 +124,23 @@ var rights = []granted{
 	{Right{Consumer, "TABLE", "consumer_dead_letter", []string{"SELECT"}, nil}, readers},
 	{Right{Consumer, "TABLE", "consumer_dead_letter_history", []string{"SELECT"}, nil}, readers},
 	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT"}, nil}, []Role{Auditor}},
+
+	// Nor need the coordinator's.
+	{Right{Saga, "SCHEMA", "", []string{"USAGE"}, nil}, everybody},
+	{Right{Saga, "TABLE", "holdfast_schema", []string{"SELECT"}, nil}, everybody},
+	{Right{Saga, "TABLE", "saga_operation", []string{"SELECT", "INSERT", "UPDATE", "DELETE"}, nil}, drivers},
+	{Right{Saga, "TABLE", "saga_step", []string{"SELECT", "INSERT", "DELETE"}, nil}, drivers},
+	{Right{Saga, "TABLE", "saga_audit", []string{"INSERT"}, nil}, drivers},
+	{Right{Saga, "TABLE", "saga_reconciler", []string{"SELECT", "UPDATE"}, nil}, drivers},
+	{Right{Saga, "FUNCTION", "saga_retry", []string{"EXECUTE"}, nil}, deciders},
+	{Right{Saga, "FUNCTION", "saga_abort", []string{"EXECUTE"}, nil}, deciders},
+	// The basis and the result are what a request said, and who knows the holder of a lease can
+	// pass for it: people see none of them.
+	{Right{Saga, "TABLE", "saga_operation", []string{"SELECT"}, []string{
+		"operation_id", "created_at", "updated_at", "lease_expires_at", "next_attempt_at", "generation", "attempts",
+		"events_released", "kind", "state", "digest_key_id", "participants",
+	}}, readers},
+	{Right{Saga, "TABLE", "saga_step", []string{"SELECT"}, nil}, readers},
+	{Right{Saga, "TABLE", "saga_audit", []string{"SELECT"}, nil}, readers},
+	{Right{Saga, "TABLE", "saga_reconciler", []string{"SELECT"}, []string{"lease_until", "ticked_at"}}, readers},
 }

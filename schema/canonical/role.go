@@ -12,16 +12,19 @@ type Role string
 
 // The roles. All of them may read which schema is installed.
 const (
-	Producer   Role = "producer"   // stages events; cannot read one, nor change one that is staged
-	Drainer    Role = "relay"      // reads events and keeps the relay's state; cannot change or delete an event
-	Operator   Role = "operator"   // decides about holds and dead letters; sees no payload
-	Maintainer Role = "maintainer" // looks after retention; sees no payload
-	Claimer    Role = "consumer"   // claims facts and keeps a consumer's state; removes no fact
-	Auditor    Role = "auditor"    // reads what happened; sees no payload and changes nothing
+	Producer    Role = "producer"    // stages events; cannot read one, nor change one that is staged
+	Drainer     Role = "relay"       // reads events and keeps the relay's state; cannot change or delete an event
+	Operator    Role = "operator"    // decides about holds and dead letters; sees no payload
+	Maintainer  Role = "maintainer"  // looks after retention; sees no payload
+	Claimer     Role = "consumer"    // claims facts and keeps a consumer's state; removes no fact
+	Coordinator Role = "coordinator" // claims, runs and reconciles operations; decides nothing about holds
+	Auditor     Role = "auditor"     // reads what happened; sees no payload and changes nothing
 )
 
 // Roles returns all roles.
-func Roles() []Role { return []Role{Producer, Drainer, Operator, Maintainer, Auditor, Claimer} }
+func Roles() []Role {
+	return []Role{Producer, Drainer, Operator, Maintainer, Auditor, Claimer, Coordinator}
+}
 
 // ParseRole returns the role of that name. The error lists the names.
 func ParseRole(name string) (Role, error) {

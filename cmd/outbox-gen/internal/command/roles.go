@@ -16,7 +16,7 @@ func rolesCommand(p Process) *cobra.Command {
 		Use:   "roles",
 		Short: "Print SQL for the least-privilege roles of a database",
 		Long: effects("nothing.", "connects to a database, or makes a login.") +
-			"\n\nThe roles are producer, relay, operator, maintainer, auditor and consumer. Run the SQL as the owner of the schema,\n" +
+			"\n\nThe roles are producer, relay, operator, maintainer, auditor, consumer and coordinator. Run the SQL as the owner of the schema,\n" +
 			"in one transaction, and again after an upgrade: it gives each role its rights and takes all others on our\n" +
 			"objects. Logins get the rights by membership. outbox-gen verify --role says whether they have them.",
 		Example: "  outbox-gen roles\n  outbox-gen roles --service orders --role producer=orders_app",

@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 	const text = "\ufeff# the fleet\r\nversion: 1\r\n" + `
 defaults: {tool: goose, schema: outbox, lanes: 16, retention: {slots: 4, period: 24h}, max_event_bytes: 1000000}
 services:
-  - {name: orders,   dir: services/orders/migrations,   components: &all [outbox, hold, relay, consumer]}
+  - {name: orders,   dir: services/orders/migrations,   components: &all [outbox, hold, relay, consumer, saga]}
   - name: billing
     dir: "services/billing/db/migrate"
     tool: golang-migrate

@@ -79,7 +79,7 @@ services:
 			"f:6:10: dir \"/abs\" is absolute / name a folder below the configuration file, with slashes, such as services/orders/migrations",
 			"f:5:5: service Orders Service has no tool / name it here or in defaults: atlas, dbmate, flyway, golang-migrate, goose, tern, plain",
 			"f:7:24: component hold is listed twice / list it once",
-			"f:7:30: unknown component \"blockchain\" / the components are outbox, hold, relay, consumer",
+			"f:7:30: unknown component \"blockchain\" / the components are outbox, hold, relay, consumer, saga",
 			"f:8:13: schema \"out\\\"box\": must match [a-z_][a-z0-9_]*, 50 bytes at most, and not begin with pg_ / leave it out for the default",
 			"f:9:81: retention slots 2: must be 3 to 32 / leave it out for the default",
 			"f:9:89: go \"x.sql\" is not the name of a Go file / name a Go file in a folder of its own, such as services/orders/internal/outboxschema/schema_gen.go",

@@ -52,12 +52,14 @@ func components() []Topic {
 		canonical.Hold:     "Held events: generations of operations, their receipts, and the functions that register, release and cancel them. A service needs it when its events must wait for the outcome of an operation.",
 		canonical.Relay:    "The state of relays: cursors and leases by lane, retries, dead letters and settled batches. A database that a relay drains needs it.",
 		canonical.Consumer: "What a consumer of events keeps in its own database: facts, each applied once, the inbox, the quarantine, dead letters, the pause switch and the ledger of repairs. It needs no other component.",
+		canonical.Saga:     "The operations that a coordinator drives over several services: claims with a lease, pinned requests, results, a cache of steps, and what was done to them. It lies in the coordinator's own database and needs no other component.",
 	}
 	summaries := map[canonical.Component]string{
 		canonical.Outbox:   "the append-only log of events and the functions that stage them",
 		canonical.Hold:     "events that wait until an operation is released or cancelled",
 		canonical.Relay:    "what relays keep in the database that they drain",
 		canonical.Consumer: "what consumers keep in their own database",
+		canonical.Saga:     "what coordinators keep of their operations",
 	}
 	var all []Topic
 	for _, c := range canonical.Components() {

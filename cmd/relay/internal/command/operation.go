@@ -1,0 +1,120 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
+	"github.com/holdfast-dev/holdfast/hold/saga"
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/schema/canonical"
+)
+
+func operationCommand(p Process) *cobra.Command {
+	return noun(&cobra.Command{
+		Use:   "operation",
+		Short: "Look at the operations of a coordinator, and decide about them",
+		Long: effects("with retry and abort, what the reconciler of the coordinator does next; who did it and why is kept.",
+			"calls a participant, or shows what a request said or was answered."),
+		Example: "  relay operation list --state stuck",
+	}, operationListCommand(p), operationShowCommand(p), operationRetryCommand(p), operationAbortCommand(p))
+}
+
+// operations are those in one coordinator's database.
+type operations struct {
+	*saga.Store
+	pool     *pgxpool.Pool
+	database string // for people
+}
+
+// operationFlags gives a command the flags of the database, and returns how to open it once they are
+// parsed. The caller closes the pool.
+func operationFlags(c *cobra.Command, p Process) func(ctx context.Context) (*operations, error) {
+	load := settingFlags(c, p, settings.Database)
+	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
+	inGroup(c, connectionFlags, "timeout")
+	return func(ctx context.Context) (*operations, error) {
+		loaded, err := load(settings.NeedDatabase)
+		if err != nil {
+			return nil, err
+		}
+		pool, err := openPool(ctx, &loaded.Settings, 1)
+		if err != nil {
+			return nil, err
+		}
+		o, err := openOperations(ctx, pool, loaded.Schema, *timeout)
+		if err != nil {
+			pool.Close()
+		}
+		return o, err
+	}
+}
+
+func openOperations(ctx context.Context, pool *pgxpool.Pool, schema string, timeout time.Duration) (*operations, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := outbox.Verify(ctx, pool, schema, canonical.Saga); err != nil {
+		return nil, fmt.Errorf("check the database: %w", err)
+	}
+	store, err := saga.New(saga.Config{Schema: schema})
+	if err != nil {
+		return nil, err
+	}
+	return &operations{Store: store, pool: pool, database: databaseName(pool.Config())}, nil
+}
+
+func parseOperation(text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || id == uuid.Nil {
+		return uuid.Nil, exit.Errorf(exit.Usage, "%q is not the id of an operation", text).
+			WithHint("an id is a uuid: relay operation list shows those that there are")
+	}
+	return id, nil
+}
+
+// notFound gives what is not there its status.
+func (o *operations) notFound(id uuid.UUID, err error) error {
+	if errors.Is(err, saga.ErrNotFound) {
+		return exit.Errorf(exit.NotFound, "there is no operation %s in %s", id, o.database).
+			WithHint("one that ended is removed after its retention; relay operation list shows those that there are")
+	}
+	return err
+}
+
+// operation is an operation as JSON has it: a contract, only ever added to, and never with what a
+// request said.
+type operation struct {
+	ID             string   `json:"id"`
+	Generation     int      `json:"generation"`
+	Kind           string   `json:"kind"`
+	State          string   `json:"state"`
+	EventsReleased bool     `json:"events_released"`
+	Participants   []string `json:"participants"`
+	Attempts       int      `json:"attempts"`
+	LeaseLive      bool     `json:"lease_live"`
+	LeaseExpiresAt string   `json:"lease_expires_at"` // "" when there is no lease
+	CreatedAt      string   `json:"created_at"`
+	UpdatedAt      string   `json:"updated_at"`
+	NextAttemptAt  string   `json:"next_attempt_at"`
+	DigestKeyID    string   `json:"digest_key_id"`
+}
+
+func operationOf(o saga.Operation) operation {
+	found := operation{
+		ID: o.ID.String(), Generation: o.Generation, Kind: o.Kind, State: string(o.State), EventsReleased: o.EventsReleased,
+		Participants: o.Participants, Attempts: o.Attempts, LeaseLive: o.LeaseLive, DigestKeyID: o.DigestKeyID,
+		CreatedAt: output.Time(o.CreatedAt), UpdatedAt: output.Time(o.UpdatedAt), NextAttemptAt: output.Time(o.NextAttemptAt),
+	}
+	if o.LeaseExpiresAt != nil {
+		found.LeaseExpiresAt = output.Time(*o.LeaseExpiresAt)
+	}
+	return found
+}

@@ -1,0 +1,113 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
+	"github.com/holdfast-dev/holdfast/hold/saga"
+)
+
+func operationListCommand(p Process) *cobra.Command {
+	c := verb(&cobra.Command{
+		Use:     "list",
+		Short:   "List operations, those whose state is oldest first",
+		Long:    effects("nothing.", "shows what a request said or was answered."),
+		Example: "  relay operation list --state stuck\n  relay operation list --unreleased",
+	})
+	var filter saga.Filter
+	states := c.Flags().StringSlice("state", nil, "Only those in this state, may be repeated: "+strings.Join(stateNames(), ", "))
+	c.Flags().BoolVar(&filter.Unreleased, "unreleased", false, "Only those that are completed, and not released at every participant")
+	c.Flags().StringVar(&filter.Kind, "kind", "", "Only operations of this kind")
+	c.Flags().IntVar(&filter.Limit, "limit", 1000, "How many at most")
+	inGroup(c, commonFlags, "state", "unreleased", "kind", "limit")
+	complete(c, "state", stateNames())
+	open := operationFlags(c, p)
+	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if filter.Limit < 1 || filter.Limit > most {
+			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", filter.Limit, most)
+		}
+		var err error
+		if filter.States, err = parseStates(*states); err != nil {
+			return err
+		}
+		o, err := open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer o.pool.Close()
+		found, err := o.List(cmd.Context(), o.pool, filter)
+		if err != nil {
+			return err
+		}
+		return writeOperations(cmd.OutOrStdout(), format.Format(), found, filter.Limit)
+	}
+	return c
+}
+
+func stateNames() []string {
+	var names []string
+	for _, s := range saga.States() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+func parseStates(names []string) ([]saga.State, error) {
+	var states []saga.State
+	for _, name := range names {
+		if !slices.Contains(stateNames(), name) {
+			err := exit.Errorf(exit.Usage, "--state: unknown value %q", name)
+			if near := suggest.Nearest(name, stateNames()); near != "" {
+				return nil, err.WithHint("did you mean %s?", near)
+			}
+			return nil, err.WithHint("use one of %s", strings.Join(stateNames(), ", "))
+		}
+		states = append(states, saga.State(name))
+	}
+	return states, nil
+}
+
+func writeOperations(w io.Writer, format output.Format, found []saga.Operation, limit int) error {
+	all := make([]operation, 0, len(found))
+	for _, o := range found {
+		all = append(all, operationOf(o))
+	}
+	switch format {
+	case output.JSON:
+		return output.WriteJSON(w, format, map[string]any{"operations": all})
+	case output.JSONL:
+		return writeLines(w, all)
+	case output.Name:
+		for _, o := range all {
+			if _, err := fmt.Fprintln(w, o.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "No operations.")
+		return err
+	}
+	count := output.Count(int64(len(all)), "operation")
+	if len(all) == limit {
+		count += ", perhaps more: --limit shows them"
+	}
+	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
+		return err
+	}
+	table := output.Table{Heads: []string{"OPERATION", "GENERATION", "KIND", "STATE", "SINCE", "ATTEMPTS", "RELEASED"}, Right: []bool{false, true, false, false, false, true}}
+	for _, o := range all {
+		table.Add(o.ID, strconv.Itoa(o.Generation), plain(o.Kind), o.State, o.UpdatedAt, strconv.Itoa(o.Attempts), yesNo(o.EventsReleased))
+	}
+	return table.Write(w)
+}
