@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/gen"
+	"github.com/holdfast-dev/holdfast/hold/holdhttp"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
@@ -34,6 +37,7 @@ import (
 //	lose FIRST LAST    deletes messages of RELAY_STREAM
 //	forgets            waits until RELAY_STREAM remembers no message id
 //	messages N [NAME]  wants RELAY_STREAM, or another stream, to have N messages
+//	surface            serves the control surface of its holds and sets SURFACE
 //	busyport           sets RELAY_HTTP_ADDR to an address in use
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -67,6 +71,7 @@ func TestScripts(t *testing.T) {
 			"lose":     cmdLose,
 			"forgets":  cmdForgets,
 			"messages": cmdMessages,
+			"surface":  cmdSurface,
 			"busyport": cmdBusyPort,
 		},
 	})
@@ -199,6 +204,23 @@ func cmdBusyPort(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(listener.Close()) })
 	ts.Setenv("RELAY_HTTP_ADDR", listener.Addr().String())
+}
+
+// cmdSurface serves the control surface for two services.
+func cmdSurface(ts *testscript.TestScript, _ bool, _ []string) {
+	w := worldOf(ts)
+	var list []holdhttp.Token
+	for _, name := range []string{"checkout", "billing"} {
+		list = append(list, holdhttp.Token{SHA256: holdhttp.HashToken(name + "-secret-0123456789"), Caller: holdhttp.Caller{Name: name, Roles: []string{"service"}}})
+	}
+	tokens, err := holdhttp.NewTokens(list...)
+	ts.Check(err)
+	handler, err := holdhttp.New(w.db.Pool, holdhttp.Config{Authenticators: []holdhttp.Authenticator{tokens},
+		Callers: []string{"checkout", "billing"}, Logger: slog.New(slog.DiscardHandler)})
+	ts.Check(err)
+	server := httptest.NewServer(handler)
+	ts.Defer(server.Close)
+	ts.Setenv("SURFACE", server.URL)
 }
 
 // stage commits n events of one key.

@@ -77,9 +77,9 @@ var rooms = []room{
 	{path: "hold", rooms: []string{"outbox"}, outside: slices.Concat(pgx, otelAPI, uuid)},
 	{
 		path: "hold/holdhttp", rooms: []string{"hold", "outbox"},
-		outside: slices.Concat(pgx, otelAPI, uuid, authentication),
+		outside: slices.Concat(pgx, otelAPI, uuid, authentication, []string{"golang.org/x/time/rate"}),
 	},
-	{path: "hold/holdclient", rooms: []string{"hold"}, outside: slices.Concat(otelAPI, uuid)},
+	{path: "hold/holdclient", rooms: []string{"hold", "outbox"}, outside: slices.Concat(otelAPI, uuid)},
 	{
 		path: "hold/saga", rooms: []string{"hold", "outbox"},
 		outside: slices.Concat(pgx, otelAPI, uuid, errgroup),

@@ -43,6 +43,9 @@ func classify(ctx context.Context, err error) error {
 	case errors.Is(err, outbox.ErrSchemaMissing), errors.Is(err, outbox.ErrSchemaMismatch), errors.Is(err, outbox.ErrForeignCluster):
 		return &exit.Error{Code: exit.Usage, Kind: "schema", Err: err, Hint: exit.HintOf(err)}
 	}
+	if e := classifyHold(err); e != nil {
+		return e
+	}
 	if e := classifyDatabase(err); e != nil {
 		return e
 	}

@@ -38,12 +38,19 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 			return before(now, time.Duration(n)*24*time.Hour)
 		}
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, nil
-		}
+	if at, found := parseTime(text); found {
+		return at, nil
 	}
 	return time.Time{}, errors.New(`not a time: write how long ago (2h, 3d), RFC 3339, or "2026-11-29 10:00Z"`)
+}
+
+func parseTime(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
 }
 
 func before(now time.Time, ago time.Duration) (time.Time, error) {
@@ -51,4 +58,18 @@ func before(now time.Time, ago time.Duration) (time.Time, error) {
 		return time.Time{}, errors.New("a time to come: write how long ago it was, without a sign")
 	}
 	return now.Add(-ago), nil
+}
+
+// futureMoment is a flag that takes a point in time that may come: RFC 3339, or
+// "2026-11-29 10:00Z".
+type futureMoment struct{ moment }
+
+// Set implements pflag.Value.
+func (m *futureMoment) Set(text string) error {
+	at, found := parseTime(text)
+	if !found {
+		return errors.New(`not a time: write RFC 3339, or "2026-11-29 10:00Z"`)
+	}
+	m.at, m.text = at, text
+	return nil
 }

@@ -71,15 +71,6 @@ func openOperations(ctx context.Context, pool *pgxpool.Pool, schema string, time
 	return &operations{Store: store, pool: pool, database: databaseName(pool.Config())}, nil
 }
 
-func parseOperation(text string) (uuid.UUID, error) {
-	id, err := uuid.Parse(text)
-	if err != nil || id == uuid.Nil {
-		return uuid.Nil, exit.Errorf(exit.Usage, "%q is not the id of an operation", text).
-			WithHint("an id is a uuid: relay operation list shows those that there are")
-	}
-	return id, nil
-}
-
 // notFound gives what is not there its status.
 func (o *operations) notFound(id uuid.UUID, err error) error {
 	if errors.Is(err, saga.ErrNotFound) {
