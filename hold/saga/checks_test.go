@@ -24,7 +24,7 @@ func TestTableTakesOnlySoundOperations(t *testing.T) {
 		`state = 'stuck'`:                                                   "saga_operation_let_go",
 		`result = '{}'`:                                                     "saga_operation_result",
 		`events_released = true`:                                            "saga_operation_released",
-		`state = 'running'`:                                                 "saga_operation_state_check",
+		`state = 'running', lease_holder = NULL, lease_expires_at = NULL`:   "saga_operation_state_check",
 		`generation = 0`:                                                    "saga_operation_generation_check",
 		`attempts = -1`:                                                     "saga_operation_attempts_check",
 		`request_digest = 'short'`:                                          "saga_operation_request_digest_check",
