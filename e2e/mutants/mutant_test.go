@@ -47,23 +47,6 @@ func TestEveryMutantFitsTheSource(t *testing.T) {
 	}
 }
 
-func TestEveryMutantCompiles(t *testing.T) {
-	t.Parallel()
-	list, err := mutants()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, err := findTree(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range list {
-		if err := tree.build(t.Context(), m, t.TempDir(), "/dev/null", "./relay"); err != nil {
-			t.Errorf("mutant %s: %v", m.name, err)
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
 	t.Parallel()
 	got, err := parse("x", "what: a bug\ncaught by: a, b\nfaults: c,d\nwindow: 1s\nfile: f\n<<<<\n\tone\n====\n>>>>\n<<<<\ntwo\n====\n2\n\n2\n>>>>\n")
