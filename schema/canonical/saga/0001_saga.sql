@@ -43,7 +43,7 @@ CREATE TABLE {{.Schema}}.saga_operation (
   request_digest   bytea       NOT NULL CHECK (octet_length(request_digest) = 32),
   -- Written before the first of them is called, so that cancel finds all of them.
   participants     text[]      NOT NULL
-                   CHECK (cardinality(participants) BETWEEN 1 AND 64 AND array_position(participants, NULL) IS NULL),
+                   CHECK (cardinality(participants) >= 1 AND cardinality(participants) <= 64 AND array_position(participants, NULL) IS NULL),
   -- Whatever varies between two runs, such as the date of today.
   basis            jsonb       NOT NULL,
   result           jsonb,
