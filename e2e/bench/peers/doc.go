@@ -12,7 +12,7 @@
 // for its processor time. After each run the whole stream is read, and the run fails unless every event
 // is there once with its bytes. It promises no absolute speed and asserts nothing else.
 //
-//	name            what it is, and the settings that its documentation gives for throughput
+//	name            what it is, and the settings for throughput, from its documentation where that names any
 //	holdfast        the relay with its defaults, which here choose fast-ingest batches
 //	holdfast_async  the relay without them, as on servers before 2.14
 //	watermill       watermill-sql v4 and its forwarder, JetStream publisher of watermill-nats v2; 1,000 messages
