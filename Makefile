@@ -69,10 +69,10 @@ PG18_ROOMS ?= ./schema/... ./gen/... ./outbox ./hold/... ./consumers/... ./relay
 PG18_RUN   ?= .
 POOLER_RUN ?= .
 
-verify: PG18_ROOMS := ./schema/... ./gen ./outbox ./hold ./hold/saga ./consumers/facts ./relay/retry
+verify: PG18_ROOMS := ./schema/... ./gen ./hold ./consumers/facts ./relay/retry
 verify: PG18_RUN := Property|Statement|Held|Settle
 verify: POOLER_RUN := Pooler|Exhausted|ReadOnly|Prepared|OtherQuery|Settle|Property
-verify: RACE_ROOMS := ./outbox ./hold ./hold/saga ./hold/holdhttp ./hold/holdclient ./consumers ./relay/retry
+verify: RACE_ROOMS := ./hold/saga ./hold/holdhttp ./hold/holdclient ./consumers ./relay/retry
 verify: RACE_RUN := Shared|StopUnder|Killed|Publisher|Part|Wake|Property
 verify: lint mod-check docs-check test test-pg18 test-pooler property race-short ## run what CI runs: lint, docs, tests on two Postgres versions, random load, a race run, chaos
 	$(MAKE) --no-print-directory chaos SEED=0 DURATION=60s
