@@ -21,6 +21,19 @@ import (
 // must be safe for concurrent use.
 type Handler func(ctx context.Context, tx *facts.Tx, e event.Event) error
 
+// Delivered is an event of a batch, with the transaction as it sees it: claims that are made
+// with its Tx are its own. Other statements may use the Tx of any.
+type Delivered struct {
+	Tx    *facts.Tx
+	Event event.Event
+}
+
+// BatchHandler handles the events of a batch, in order and in one transaction, by the rules of a
+// [Handler]: it claims the facts of all of them first, with [facts.ClaimAll], and writes the effects of
+// those that are new. After an error, and whenever anything is wrong with one of them, the
+// transaction is rolled back and the Handler gets each alone.
+type BatchHandler func(ctx context.Context, batch []Delivered) error
+
 // Outcome is what became of an event that needs no other delivery.
 type Outcome string
 
@@ -167,12 +180,8 @@ func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.E
 		defer cancel()
 		_ = plain.Rollback(late) // it was committed, or the connection is closed, which ends it too
 	}()
-	for _, e := range events {
-		one, err := a.apply(ctx, plain, e)
-		if err != nil {
-			return nil, err
-		}
-		done = append(done, one)
+	if done, err = a.apply(ctx, plain, events); err != nil {
+		return nil, err
 	}
 	for i, e := range events {
 		if done[i].open, err = a.quarantine(ctx, plain, e, done[i].Claims); err != nil {
@@ -188,28 +197,35 @@ func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.E
 	return done, commitError(plain.Commit(late))
 }
 
-// apply has the handler apply one event in the transaction.
-func (a *Applier) apply(ctx context.Context, plain pgx.Tx, e event.Event) (done applied, err error) {
-	tx, err := facts.In(plain, a.cfg.Schema, facts.Told{Source: e.Source(), ID: e.ID()})
-	if err != nil {
-		return done, err
-	}
-	if done.Probed, err = a.probe(ctx, tx, e); err != nil {
-		return done, err
-	}
-	if !done.Probed {
-		if err := a.call(ctx, tx, e); err != nil {
-			return done, err
+// apply has the handler apply events in the transaction.
+func (a *Applier) apply(ctx context.Context, plain pgx.Tx, events []event.Event) ([]applied, error) {
+	done, batch := make([]applied, len(events)), make([]Delivered, len(events))
+	var asked []Delivered // those that the probe did not know
+	for i, e := range events {
+		tx, err := facts.In(plain, a.cfg.Schema, facts.Told{Source: e.Source(), ID: e.ID()})
+		if err != nil {
+			return nil, err
+		}
+		if done[i].Probed, err = a.probe(ctx, tx, e); err != nil {
+			return nil, err
+		}
+		if batch[i] = (Delivered{Tx: tx, Event: e}); !done[i].Probed {
+			asked = append(asked, batch[i])
 		}
 	}
+	if err := a.callAll(ctx, asked); err != nil {
+		return nil, err
+	}
 	if plain.Conn().PgConn().TxStatus() == 'E' {
-		return done, ErrSwallowed
+		return nil, ErrSwallowed
 	}
-	done.Claims = tx.Claims()
-	if len(done.Claims) == 0 && !tx.Factless() {
-		return done, ErrNoFact
+	for i, d := range batch {
+		done[i].Claims = d.Tx.Claims()
+		if len(done[i].Claims) == 0 && !d.Tx.Factless() {
+			return nil, ErrNoFact
+		}
+		done[i].Outcome = outcomeOf(done[i].Claims)
 	}
-	done.Outcome = outcomeOf(done.Claims)
 	return done, nil
 }
 
@@ -257,6 +273,22 @@ func (a *Applier) probe(ctx context.Context, tx *facts.Tx, e event.Event) (known
 	}
 	_, known, err = facts.Known(ctx, tx, fact)
 	return known, err
+}
+
+// callAll runs the handler for each, or the one for batches.
+func (a *Applier) callAll(ctx context.Context, batch []Delivered) error {
+	if a.cfg.Together != nil && len(batch) > 1 {
+		began := time.Now()
+		err := guard(func() error { return a.cfg.Together(ctx, batch) })
+		a.metrics.handled(ctx, time.Since(began), err)
+		return err
+	}
+	for _, d := range batch {
+		if err := a.call(ctx, d.Tx, d.Event); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // call runs the handler.

@@ -64,6 +64,9 @@ type Config struct {
 	// tells the same facts at the same time, as two types of events may, can meet in opposite order,
 	// and Postgres ends one of the two transactions: it costs time and a line in its log. Defaults to 1.
 	Batch int
+	// Together handles the events of a batch with statements that take many rows, in place of the
+	// handler, which still handles what is alone. Defaults to calling the handler for each.
+	Together BatchHandler
 	// Buffer is how many messages this instance holds, those that are handled among them.
 	// Defaults to 4 times Concurrency times Batch, but at most MaxAckPending unless Concurrency is more.
 	Buffer int

@@ -67,6 +67,75 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// applyAll is a handler for batches as it should be.
+func applyAll(ctx context.Context, batch []consumers.Delivered) error {
+	tellings, told := make([]facts.Telling, len(batch)), make([]refund, len(batch))
+	for i, d := range batch {
+		fact, r, err := factOf(d.Event)
+		if err != nil {
+			return err
+		}
+		tellings[i], told[i] = facts.Telling{Tx: d.Tx, Fact: fact}, r
+	}
+	claims, err := facts.ClaimAll(ctx, tellings)
+	if err != nil {
+		return err
+	}
+	for i, c := range claims {
+		if c.Outcome != facts.Applied {
+			continue
+		}
+		_, err := batch[i].Tx.Exec(ctx, `INSERT INTO public.refund (fact_id, account, amount) VALUES ($1, $2, $3)`, c.ID, told[i].Account, told[i].Amount)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestHandlerForBatches gets what is ready; what is alone goes to the other one, and so does each event of a
+// batch in which one is bad.
+func TestHandlerForBatches(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]func(context.Context, []consumers.Delivered) error{
+		"none":                     nil,
+		"an error":                 func(context.Context, []consumers.Delivered) error { return errBoom },
+		"a panic":                  func(context.Context, []consumers.Delivered) error { panic("bad") },
+		"one event without a fact": func(ctx context.Context, batch []consumers.Delivered) error { return applyAll(ctx, batch[1:]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			cfg := b.batches()
+			var alone, batched atomic.Int64
+			cfg.Together = func(ctx context.Context, batch []consumers.Delivered) error {
+				batched.Add(int64(len(batch)))
+				if bad != nil {
+					return bad(ctx, batch)
+				}
+				return applyAll(ctx, batch)
+			}
+			b.gather(func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+				alone.Add(1)
+				return apply(ctx, tx, e)
+			}, cfg, func() { b.some(20) })
+			b.wait("all are applied", func() bool { return b.deliveries("applied") == 21 })
+			b.settled()
+			b.wantEffects(21)
+			want := int64(1)
+			if bad != nil {
+				want = 21
+			}
+			if a := alone.Load(); a != want || batched.Load() != 20 {
+				t.Errorf("%d were handled alone, %d in batches, want %d and 20", a, batched.Load(), want)
+			}
+			if n := b.deliveries("failed"); n != 0 {
+				t.Errorf("%v attempts were counted, want none", n)
+			}
+		})
+	}
+}
+
 // TestBatchTellsOneFactTwice: the second telling is a replay, also within the transaction.
 func TestBatchTellsOneFactTwice(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -187,23 +188,56 @@ func bareConsumer(ctx context.Context, r *rig, pool *pgxpool.Pool) error {
 	return workers.Wait()
 }
 
-// factConsumer is ours.
-func factConsumer(batch int) func(context.Context, *rig, *pgxpool.Pool) error {
-	handle := func(ctx context.Context, tx *facts.Tx, e event.Event) error {
-		key, err := facts.NewKey(facts.ID("thing", e.ID()[len("event-"):]))
+// entryFact is the mapper.
+func entryFact(e event.Event) (facts.Fact, error) {
+	key, err := facts.NewKey(facts.ID("thing", strings.TrimPrefix(e.ID(), "event-")))
+	return facts.Fact{Source: "bench", Account: "bench", Type: "entry", Key: key}, err
+}
+
+// handleEntry writes one row.
+func handleEntry(ctx context.Context, tx *facts.Tx, e event.Event) error {
+	fact, err := entryFact(e)
+	if err != nil {
+		return err
+	}
+	claimed, err := facts.Claim(ctx, tx, fact)
+	if err != nil || claimed.Outcome != facts.Applied {
+		return err
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO entry (fact_id, event_id) VALUES ($1, $2)", claimed.ID, e.ID())
+	return err
+}
+
+// handleEntries writes the rows of many.
+func handleEntries(ctx context.Context, batch []consumers.Delivered) error {
+	tellings := make([]facts.Telling, len(batch))
+	for i, d := range batch {
+		fact, err := entryFact(d.Event)
 		if err != nil {
 			return err
 		}
-		claimed, err := facts.Claim(ctx, tx, facts.Fact{Source: "bench", Account: "bench", Type: "entry", Key: key})
-		if err != nil || claimed.Outcome != facts.Applied {
-			return err
-		}
-		_, err = tx.Exec(ctx, "INSERT INTO entry (fact_id, event_id) VALUES ($1, $2)", claimed.ID, e.ID())
+		tellings[i] = facts.Telling{Tx: d.Tx, Fact: fact}
+	}
+	claims, err := facts.ClaimAll(ctx, tellings)
+	if err != nil {
 		return err
 	}
+	var ids []int64
+	var events []string
+	for i, c := range claims {
+		if c.Outcome == facts.Applied {
+			ids, events = append(ids, c.ID), append(events, batch[i].Event.ID())
+		}
+	}
+	_, err = batch[0].Tx.Exec(ctx, "INSERT INTO entry (fact_id, event_id) SELECT * FROM unnest($1::bigint[], $2::text[])", ids, events)
+	return err
+}
+
+// factConsumer is ours.
+func factConsumer(batch int) func(context.Context, *rig, *pgxpool.Pool) error {
 	return func(ctx context.Context, r *rig, pool *pgxpool.Pool) error {
-		c, err := consumers.New(pool, r.nc, handle, consumers.Config{
-			Name: "bench", Stream: r.stream, Concurrency: consumeWorkers, Batch: batch,
+		c, err := consumers.New(pool, r.nc, handleEntry, consumers.Config{
+			Name: "bench", Stream: r.stream, Concurrency: consumeWorkers, Batch: batch, Together: handleEntries,
 			Effects: map[string]consumers.Effect{"entry": {Table: "entry"}},
 			Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
 		})
