@@ -85,8 +85,6 @@ func (a *Applier) applyTogether(ctx context.Context, events []event.Event) ([]Re
 	if err != nil {
 		return nil, err
 	}
-	late, cancelLate := a.detached(ctx)
-	defer cancelLate()
 	results := make([]Result, len(done))
 	for i, one := range done {
 		if a.cfg.Strict && one.open {
@@ -94,9 +92,6 @@ func (a *Applier) applyTogether(ctx context.Context, events []event.Event) ([]Re
 		}
 		results[i] = one.Result
 		results[i].Audited = true
-	}
-	if err := a.proveCommitted(late, done...); err != nil {
-		return nil, err
 	}
 	for i, e := range events {
 		a.tell(ctx, e, results[i])
