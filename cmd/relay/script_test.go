@@ -38,6 +38,8 @@ import (
 //	forgets            waits until RELAY_STREAM remembers no message id
 //	messages N [NAME]  wants RELAY_STREAM, or another stream, to have N messages
 //	surface            serves the control surface of its holds and sets SURFACE
+//	seal NAME FILE     sets a variable to the seal of a manifest
+//	edit FILE OLD NEW  replaces a text in a file
 //	busyport           sets RELAY_HTTP_ADDR to an address in use
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -72,6 +74,8 @@ func TestScripts(t *testing.T) {
 			"forgets":  cmdForgets,
 			"messages": cmdMessages,
 			"surface":  cmdSurface,
+			"seal":     cmdSeal,
+			"edit":     cmdEdit,
 			"busyport": cmdBusyPort,
 		},
 	})

@@ -26,7 +26,7 @@ func (s *Sweep) act(ctx context.Context, db hold.Beginner, c Candidate, by Order
 		return result, nil
 	}
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
+		if cause := ctx.Err(); cause != nil {
 			return Result{}, fmt.Errorf("candidate %s: %w", c.ID, cause)
 		}
 		if ends(err) || tx.Conn().IsClosed() {

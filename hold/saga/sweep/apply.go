@@ -98,7 +98,7 @@ func (s *Sweep) run(ctx context.Context, db hold.Beginner, m *Manifest, a Applic
 		if j.decided[c.ID].final() { // just now resolved
 			continue
 		}
-		if err := context.Cause(ctx); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		result := Result{ID: c.ID, Outcome: Quarantined, Why: WhyNoMark, At: at.now}

@@ -60,7 +60,7 @@ func (s *Sweep) ended(ctx context.Context, db hold.DB, intended Result) (Result,
 			return Result{}, refuse(ErrBusy, "Come again when it has ended: pg_stat_activity shows it by its backend_xid.",
 				"transaction %s of an earlier run has not ended", intended.Transaction)
 		case <-ctx.Done():
-			return Result{}, context.Cause(ctx)
+			return Result{}, ctx.Err()
 		}
 	}
 }
