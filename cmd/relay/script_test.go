@@ -40,7 +40,8 @@ import (
 //	surface            serves the control surface of its holds and sets SURFACE
 //	seal NAME FILE     sets a variable to the seal of a manifest
 //	edit FILE OLD NEW  replaces a text in a file
-//	busyport           sets RELAY_HTTP_ADDR to an address in use
+//	rolefile FILE ROLE writes the address of the database for another role, the database's name and ROLE
+//	busyport [NAME]    sets RELAY_HTTP_ADDR, or another variable, to an address in use
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -76,6 +77,7 @@ func TestScripts(t *testing.T) {
 			"surface":  cmdSurface,
 			"seal":     cmdSeal,
 			"edit":     cmdEdit,
+			"rolefile": cmdRoleFile,
 			"busyport": cmdBusyPort,
 		},
 	})
@@ -193,6 +195,15 @@ func loginAs(ctx context.Context, db *outboxtest.Database, as canonical.Role) (s
 	return u.String(), nil
 }
 
+// cmdRoleFile writes an address into a file: "rolefile FILE ROLE".
+func cmdRoleFile(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	u, err := url.Parse(w.db.URL)
+	ts.Check(err)
+	u.User = url.User(w.db.Name + args[1])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(u.String()), 0o600))
+}
+
 func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	server := outboxtest.NewNATS(w, func(o *harness.NATSOptions) {
@@ -203,11 +214,15 @@ func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("RELAY_NATS_URL", server.URL())
 }
 
-func cmdBusyPort(ts *testscript.TestScript, _ bool, _ []string) {
+func cmdBusyPort(ts *testscript.TestScript, _ bool, args []string) {
+	name := "RELAY_HTTP_ADDR"
+	if len(args) == 1 {
+		name = args[0]
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(listener.Close()) })
-	ts.Setenv("RELAY_HTTP_ADDR", listener.Addr().String())
+	ts.Setenv(name, listener.Addr().String())
 }
 
 // cmdSurface serves the control surface for two services.
