@@ -40,7 +40,7 @@ import (
 //	surface            serves the control surface of its holds and sets SURFACE
 //	seal NAME FILE     sets a variable to the seal of a manifest
 //	edit FILE OLD NEW  replaces a text in a file
-//	rolefile FILE ROLE writes the address of the database for another role, the database's name and ROLE
+//	rolefile FILE ROLE writes the address for a login with a role of the schema into a file
 //	busyport [NAME]    sets RELAY_HTTP_ADDR, or another variable, to an address in use
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -195,13 +195,14 @@ func loginAs(ctx context.Context, db *outboxtest.Database, as canonical.Role) (s
 	return u.String(), nil
 }
 
-// cmdRoleFile writes an address into a file: "rolefile FILE ROLE".
+// cmdRoleFile writes the address for a login with one role into a file: "rolefile FILE ROLE".
 func cmdRoleFile(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
-	u, err := url.Parse(w.db.URL)
+	role, err := canonical.ParseRole(args[1])
 	ts.Check(err)
-	u.User = url.User(w.db.Name + args[1])
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(u.String()), 0o600))
+	address, err := loginAs(w.Context(), w.db, role)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(address), 0o600))
 }
 
 func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {

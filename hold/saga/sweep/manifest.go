@@ -1,14 +1,12 @@
 package sweep
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,17 +99,16 @@ func (m *Manifest) Write(path string) error {
 // ReadManifest reads a file that [Manifest.Write] made, and proves its seal. Errors: [ErrSeal], and those
 // of the file.
 func ReadManifest(path string) (*Manifest, error) {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(bufio.NewReader(f), maxManifest+1))
+	if info.Size() > maxManifest {
+		return nil, fmt.Errorf("read manifest: %w", refuse(ErrSeal, sealHint, "the file is larger than %d bytes", maxManifest))
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
-	}
-	if len(text) > maxManifest {
-		return nil, refuse(ErrSeal, sealHint, "the file is larger than %d bytes", maxManifest)
 	}
 	m, err := parseManifest(text)
 	if err != nil {
