@@ -94,6 +94,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		func() error { return c.pull(soft, hard) },
 		func() error { return c.control(soft) },
 		func() error { return c.watch(soft) },
+		func() error { return c.replay(soft, hard) },
 		func() error { return c.prune(soft) },
 		func() error { return c.ended(soft) },
 	} {

@@ -23,12 +23,18 @@ type delivery struct {
 	times     uint64 // how often the broker delivered it, this time included
 	event     event.Event
 	decodeErr error
+	replayed  bool // of a range that is replayed: it may have been given up before
 	once      sync.Once
 }
 
 // take begins with a message, behind others of its key. It does not wait.
 func (c *Consumer) take(hard, soft context.Context, msg jetstream.Msg) {
-	d := &delivery{msg: msg, times: 1}
+	c.begin(hard, soft, &delivery{msg: msg, times: 1}, func() { c.held.free(1) })
+}
+
+// begin decodes a message and queues it; ended is called when it is settled.
+func (c *Consumer) begin(hard, soft context.Context, d *delivery, ended func()) {
+	msg := d.msg
 	if meta, err := msg.Metadata(); err == nil {
 		d.seq, d.times = meta.Sequence.Stream, meta.NumDelivered
 	}
@@ -41,7 +47,7 @@ func (c *Consumer) take(hard, soft context.Context, msg jetstream.Msg) {
 	})
 	c.held.add(d)
 	c.keys.run(key, func() {
-		defer c.held.free(1)
+		defer ended()
 		defer c.held.letGo(d)
 		if soft.Err() != nil {
 			c.metrics.delivered(hard, c.later(hard, d, deliveryStopped, c.cfg.RetryMin))
@@ -70,7 +76,7 @@ func (c *Consumer) judge(ctx context.Context, d *delivery) deliveryOutcome {
 	if c.paused.Load() {
 		return c.later(ctx, d, deliveryPaused, c.cfg.RetryMin)
 	}
-	if d.times > 1 {
+	if d.times > 1 || d.replayed {
 		gone, err := c.buried(ctx, d)
 		switch {
 		case err != nil:
