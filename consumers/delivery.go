@@ -22,45 +22,66 @@ type delivery struct {
 	seq       uint64 // in the stream
 	times     uint64 // how often the broker delivered it, this time included
 	event     event.Event
+	key       string // "" is alone
 	decodeErr error
-	replayed  bool // of a range that is replayed: it may have been given up before
-	once      sync.Once
+	// ended is called when a message of a range that is replayed is settled: it has no room of its own. Such a
+	// message may have been given up before.
+	ended func()
+	once  sync.Once
 }
 
 // take begins with a message, behind others of its key. It does not wait.
-func (c *Consumer) take(hard, soft context.Context, msg jetstream.Msg) {
-	c.begin(hard, soft, &delivery{msg: msg, times: 1}, func() { c.held.free(1) })
-}
+func (c *Consumer) take(msg jetstream.Msg) { c.begin(&delivery{msg: msg, times: 1}) }
 
-// begin decodes a message and queues it; ended is called when it is settled.
-func (c *Consumer) begin(hard, soft context.Context, d *delivery, ended func()) {
+// begin decodes a message and queues it.
+func (c *Consumer) begin(d *delivery) {
 	msg := d.msg
 	if meta, err := msg.Metadata(); err == nil {
 		d.seq, d.times = meta.Sequence.Stream, meta.NumDelivered
 	}
-	key := ""
 	d.decodeErr = guard(func() (err error) {
 		if d.event, err = c.cfg.Decode(msg.Headers(), msg.Data()); err == nil {
-			key = c.cfg.Key(d.event)
+			d.key = c.cfg.Key(d.event)
 		}
 		return err
 	})
 	c.held.add(d)
-	c.keys.run(key, func() {
-		defer ended()
-		defer c.held.letGo(d)
+	c.keys.run(d)
+}
+
+// handle settles what a worker took: in one transaction what can be, and each alone otherwise.
+func (c *Consumer) handle(hard, soft context.Context, batch []*delivery) {
+	if len(batch) > 1 && soft.Err() == nil {
+		batch = c.deliverTogether(hard, batch)
+	}
+	for _, d := range batch {
 		if soft.Err() != nil {
 			c.metrics.delivered(hard, c.later(hard, d, deliveryStopped, c.cfg.RetryMin))
-			return
+		} else {
+			c.deliver(hard, d)
 		}
-		c.deliver(hard, d)
-	})
+		c.done(d)
+	}
+}
+
+// done makes room for another message.
+func (c *Consumer) done(d *delivery) {
+	c.held.letGo(d)
+	if d.ended != nil {
+		d.ended()
+		return
+	}
+	c.held.free(1)
 }
 
 // deliver handles a message and settles it.
 func (c *Consumer) deliver(hard context.Context, d *delivery) {
 	ctx, span := c.span(hard, d)
-	outcome := c.judge(ctx, d)
+	c.told(ctx, span, c.judge(ctx, d))
+}
+
+// told records what became of a delivery.
+func (c *Consumer) told(ctx context.Context, span trace.Span, outcome deliveryOutcome) {
 	c.metrics.delivered(ctx, outcome)
 	span.SetAttributes(labelOutcome.String(string(outcome)))
 	switch outcome {
@@ -76,7 +97,7 @@ func (c *Consumer) judge(ctx context.Context, d *delivery) deliveryOutcome {
 	if c.paused.Load() {
 		return c.later(ctx, d, deliveryPaused, c.cfg.RetryMin)
 	}
-	if d.times > 1 || d.replayed {
+	if d.times > 1 || d.ended != nil {
 		gone, err := c.buried(ctx, d)
 		switch {
 		case err != nil:

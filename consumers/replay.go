@@ -33,7 +33,7 @@ type letter struct {
 
 // replay looks for replays that somebody requested: dead letters in the database, and a range on the
 // stream. What it applies goes the way of every message.
-func (c *Consumer) replay(soft, hard context.Context) error {
+func (c *Consumer) replay(soft context.Context) error {
 	for pause(soft, c.cfg.ReplayEvery) {
 		for soft.Err() == nil && !c.paused.Load() {
 			again, err := c.replayLetter(soft)
@@ -44,7 +44,7 @@ func (c *Consumer) replay(soft, hard context.Context) error {
 				break
 			}
 		}
-		if err := c.replayRange(soft, hard); err != nil && soft.Err() == nil {
+		if err := c.replayRange(soft); err != nil && soft.Err() == nil {
 			c.log.WarnContext(soft, "a range cannot be replayed: trying again", "error", err)
 		}
 	}

@@ -26,7 +26,7 @@ const (
 
 // replayRange takes what a range consumer has, until its last message is settled, and then removes it.
 // It is the broker that remembers how far the replay is: any instance goes on with it.
-func (c *Consumer) replayRange(soft, hard context.Context) error {
+func (c *Consumer) replayRange(soft context.Context) error {
 	for soft.Err() == nil && !c.paused.Load() {
 		consumer, last, err := c.findRange(soft)
 		if consumer == nil || err != nil {
@@ -36,7 +36,7 @@ func (c *Consumer) replayRange(soft, hard context.Context) error {
 		if info.NumAckPending == 0 && (info.NumPending == 0 || info.Delivered.Stream >= last) {
 			return c.endRange(soft, info)
 		}
-		taken, err := c.takeRange(soft, hard, consumer, last)
+		taken, err := c.takeRange(consumer, last)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (c *Consumer) findRange(soft context.Context) (consumer jetstream.Consumer,
 
 // takeRange handles some messages, and waits for them. They have no part in the room of those that are
 // held: a range must not keep back what comes in the ordinary way, nor wait for it.
-func (c *Consumer) takeRange(soft, hard context.Context, consumer jetstream.Consumer, last uint64) (taken int, err error) {
+func (c *Consumer) takeRange(consumer jetstream.Consumer, last uint64) (taken int, err error) {
 	batch, err := consumer.FetchNoWait(c.cfg.Concurrency)
 	if err != nil {
 		return 0, fmt.Errorf("take from a range: %w", err)
@@ -73,13 +73,13 @@ func (c *Consumer) takeRange(soft, hard context.Context, consumer jetstream.Cons
 	var ended sync.WaitGroup
 	for msg := range batch.Messages() {
 		taken++
-		d := &delivery{msg: msg, times: 1, replayed: true}
+		d := &delivery{msg: msg, times: 1, ended: ended.Done}
 		if meta, err := msg.Metadata(); err == nil && meta.Sequence.Stream > last {
 			_ = msg.Ack() // it came in the ordinary way; otherwise it comes again, and is acknowledged then
 			continue
 		}
 		ended.Add(1)
-		c.begin(hard, soft, d, ended.Done)
+		c.begin(d)
 	}
 	ended.Wait()
 	if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {

@@ -138,7 +138,9 @@ func TestWindowBoundsWhatIsForeign(t *testing.T) {
 	b.exec("UPDATE public.entry SET created_at = now() - interval '2 days'")
 	b.exec("UPDATE outbox.consumer_fact SET created_at = now() - interval '2 days'")
 	b.effect(b.fact("a", "new", "500"), "a", "new", "500")
-	truth := func() reconcile.Truth { return reconcile.CSV("e", strings.NewReader("id,acct,cents\ntold,a,500\n"), table()) }
+	truth := func() reconcile.Truth {
+		return reconcile.CSV("e", strings.NewReader("id,acct,cents\ntold,a,500\n"), table())
+	}
 	want(t, b.run(truth(), reconcile.Config{}), map[reconcile.Class]int64{reconcile.Clean: 1, reconcile.Foreign: 2})
 	want(t, b.run(truth(), reconcile.Config{Since: time.Now().Add(-time.Hour)}), map[reconcile.Class]int64{reconcile.Clean: 1, reconcile.Foreign: 1})
 	want(t, b.run(truth(), reconcile.Config{Until: time.Now().Add(-time.Hour)}), map[reconcile.Class]int64{reconcile.Clean: 1, reconcile.Foreign: 1})
