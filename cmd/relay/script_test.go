@@ -39,6 +39,12 @@ import (
 //	messages N [NAME]  wants RELAY_STREAM, or another stream, to have N messages
 //	surface            serves the control surface of its holds and sets SURFACE
 //	busyport           sets RELAY_HTTP_ADDR to an address in use
+//	sqlfile FILE       runs the statements of a file in the database
+//	await QUERY        waits until a query is true
+//	consume            runs an instance of the consumer ledger of RELAY_STREAM
+//	refund EVENT TYPE REFUND ACCOUNT CENTS   publishes an event to RELAY_STREAM
+//	oldwriter start|refused CODE   a writer that knows nothing of facts; waits until it is refused
+//	export FILE LINE...            what the provider knows: the old writer's, and lines
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -55,6 +61,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("RELAY", os.Args[0])
 			env.Setenv("TERM", "dumb")
 			env.Values[worldKey{}] = &world{TB: t}
+			env.Values[oldWriterKey{}] = &oldWriter{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -73,6 +80,13 @@ func TestScripts(t *testing.T) {
 			"messages": cmdMessages,
 			"surface":  cmdSurface,
 			"busyport": cmdBusyPort,
+
+			"sqlfile":   cmdSQLFile,
+			"await":     cmdAwait,
+			"consume":   cmdConsume,
+			"refund":    cmdRefund,
+			"oldwriter": cmdOldWriter,
+			"export":    cmdExport,
 		},
 	})
 }
