@@ -42,6 +42,12 @@ import (
 //	edit FILE OLD NEW  replaces a text in a file
 //	rolefile FILE ROLE writes the address for a login with a role of the schema into a file
 //	busyport [NAME]    sets RELAY_HTTP_ADDR, or another variable, to an address in use
+//	sqlfile FILE       runs the statements of a file in the database
+//	await QUERY        waits until a query is true
+//	consume            runs an instance of the consumer ledger of RELAY_STREAM
+//	refund EVENT TYPE REFUND ACCOUNT CENTS   publishes an event to RELAY_STREAM
+//	oldwriter start|refused CODE   a writer that knows nothing of facts; waits until it is refused
+//	export FILE LINE...            what the provider knows: the old writer's, and lines
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -58,6 +64,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("RELAY", os.Args[0])
 			env.Setenv("TERM", "dumb")
 			env.Values[worldKey{}] = &world{TB: t}
+			env.Values[oldWriterKey{}] = &oldWriter{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -79,6 +86,13 @@ func TestScripts(t *testing.T) {
 			"edit":     cmdEdit,
 			"rolefile": cmdRoleFile,
 			"busyport": cmdBusyPort,
+
+			"sqlfile":   cmdSQLFile,
+			"await":     cmdAwait,
+			"consume":   cmdConsume,
+			"refund":    cmdRefund,
+			"oldwriter": cmdOldWriter,
+			"export":    cmdExport,
 		},
 	})
 }
