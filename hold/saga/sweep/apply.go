@@ -157,20 +157,35 @@ func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, resu
 	}
 	known := map[string]Result{}
 	for _, c := range m.Candidates {
-		if result := j.decided[c.ID]; result.final() {
-			known[c.ID] = result
-			continue
-		}
-		outcome, why, err := Quarantined, WhyNoMark, error(nil)
-		if !c.Ambiguous {
-			outcome, why, err = s.judge(ctx, tx, c.Candidate)
-		}
+		result, err := s.foresee(ctx, db, tx, c, j)
 		if err != nil {
 			return nil, err
 		}
-		if outcome != "" {
-			known[c.ID] = Result{ID: c.ID, Outcome: outcome, Why: why}
+		if result.Outcome != "" {
+			known[c.ID] = result
 		}
 	}
 	return report(m, known), nil
+}
+
+// foresee says what Apply would come to without acting: no outcome if it would act.
+func (s *Sweep) foresee(ctx context.Context, db hold.DB, tx pgx.Tx, c Planned, j *journal) (Result, error) {
+	if result := j.decided[c.ID]; result.final() {
+		return result, nil
+	}
+	if intended, open := j.open[c.ID]; open {
+		// Not in the snapshot: a question that the database refuses would end it.
+		state, at, err := s.stateOf(ctx, db, intended.Transaction)
+		if err != nil || state == "in progress" {
+			return Result{}, err
+		}
+		if state != "aborted" {
+			return settled(intended, state, at), nil
+		}
+	}
+	if c.Ambiguous {
+		return Result{ID: c.ID, Outcome: Quarantined, Why: WhyNoMark}, nil
+	}
+	outcome, why, err := s.judge(ctx, tx, c.Candidate)
+	return Result{ID: c.ID, Outcome: outcome, Why: why}, err
 }

@@ -78,6 +78,11 @@ func TestKilledBetweenTheCommitAndItsLine(t *testing.T) {
 	}
 	for cut := last; cut < len(whole); cut += 7 {
 		b.write(b.results(), whole[:cut])
+		preview, err := s.Preview(t.Context(), b.operator, m, b.results())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.want(preview, "a undone")
 		b.apply(s, m, "a undone")
 		if text := b.read(b.results()); !strings.HasPrefix(text, whole[:last]) || !strings.HasSuffix(text, whole[last:]) {
 			t.Fatalf("cut at %d of %d, the results are\n%s", cut, len(whole), text)
@@ -114,6 +119,11 @@ func TestKilledWhileTheCommitIsOnItsWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.line(m, "a", id)
+		preview, err := s.Preview(t.Context(), b.operator, m, b.results())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.want(preview, "a pending")
 		report, err := s.Apply(t.Context(), b.operator, m, b.order(m))
 		if !errors.Is(err, sweep.ErrBusy) || outbox.Hint(err) == "" {
 			t.Errorf("error is %v, want ErrBusy with a hint", err)
@@ -143,6 +153,11 @@ func TestTransactionThatNobodyKnowsIsNotRepeated(t *testing.T) {
 	s := b.sweep()
 	m := b.plan(s)
 	b.line(m, "a", "99999999999")
+	preview, err := s.Preview(t.Context(), b.operator, m, b.results())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.want(preview, "a quarantined outcome-unknown")
 	b.apply(s, m, "a quarantined outcome-unknown")
 	b.erased()
 }

@@ -45,14 +45,8 @@ func (s *Sweep) ended(ctx context.Context, db hold.DB, intended Result) (Result,
 		if err != nil {
 			return Result{}, err
 		}
-		switch state {
-		case "committed":
-			return intended, nil
-		case "aborted":
-			return Result{}, nil
-		case "in progress":
-		default:
-			return Result{ID: intended.ID, Outcome: Quarantined, Why: WhyUnknown, Transaction: intended.Transaction, At: at}, nil
+		if state != "in progress" {
+			return settled(intended, state, at), nil
 		}
 		select {
 		case <-time.After(lookEvery):
@@ -65,6 +59,18 @@ func (s *Sweep) ended(ctx context.Context, db hold.DB, intended Result) (Result,
 	}
 }
 
+// settled is what became of a candidate whose transaction has ended.
+func settled(intended Result, state string, at time.Time) Result {
+	switch state {
+	case "committed":
+		return intended
+	case "aborted":
+		return Result{}
+	}
+	return Result{ID: intended.ID, Outcome: Quarantined, Why: WhyUnknown, Transaction: intended.Transaction, At: at}
+}
+
+// stateOf returns "committed", "aborted", "in progress", or another word when the database does not know.
 func (s *Sweep) stateOf(ctx context.Context, db hold.DB, transaction string) (state string, at time.Time, err error) {
 	rows, err := db.Query(ctx, s.transactionEnd, transaction)
 	if err == nil {

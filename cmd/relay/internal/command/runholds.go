@@ -22,8 +22,8 @@ import (
 )
 
 // surfaceLook is how long the database is asked for what the surface needs, before the relay starts without
-// having been told.
-const surfaceLook = 3 * time.Second
+// having been told. One that is away says so at once, and one that is slower than this cannot be drained either.
+const surfaceLook = 15 * time.Second
 
 // serveHolds serves the control surface until ctx ends or stop is called, which waits for its end. What is
 // broken at the start is refused, by the name of its setting; what breaks later leaves the relay alone.
