@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/holdfast-dev/holdfast/consumers"
 	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/e2e/payments/perdiem"
 	"github.com/holdfast-dev/holdfast/e2e/payments/wallet"
@@ -112,6 +113,28 @@ func query[T any](s *site, sql string, args ...any) T {
 		s.t.Fatalf("%s: %v", sql, err)
 	}
 	return v
+}
+
+// pause turns the switch of the services, and resume turns it back.
+func (s *site) pause(reason string) {
+	s.t.Helper()
+	s.turn(func(c *consumers.Control) (bool, error) { return c.Pause(s.t.Context(), "money", "test", reason) })
+}
+
+func (s *site) resume() {
+	s.t.Helper()
+	s.turn(func(c *consumers.Control) (bool, error) { return c.Resume(s.t.Context(), "money", "test", "over") })
+}
+
+func (s *site) turn(how func(*consumers.Control) (bool, error)) {
+	s.t.Helper()
+	control, err := consumers.NewControl(s.db.Pool, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if changed, err := how(control); err != nil || !changed {
+		s.t.Fatalf("turn the switch: %t, %v", changed, err)
+	}
 }
 
 // settled waits until a consumer has nothing more to get and nothing to answer.
