@@ -88,7 +88,7 @@ func TestCrashPoints(t *testing.T) {
 			s.load(20, 30)
 			s.settled("wallet")
 			heir.stop()
-			s.wantLoad(30)
+			s.wantLoad(30, 1)
 		})
 	}
 }
@@ -99,33 +99,48 @@ func (s *site) webhook(e event.Event) {
 	consumerstest.Deliver(s.t, s.db.Pool, wallet.Handle, wallet.Config(streamName), e)
 }
 
-// load publishes the events of some payments: each in both types, and one of them again; refunds; the same fact in
-// another way; and what can't be handled, of a wallet whose other events have to go on.
+// message is an event and the key of its order.
+type message struct {
+	event.Event
+	key string
+}
+
+// messages are the events of payment n: in both types, and one of them again; refunds; the same fact in another way;
+// and what can't be handled, of a wallet whose other events have to go on.
+func messages(n int) []message {
+	both := []event.Event{paid(n), charged(n)}
+	list := []message{{both[n%2], walletOf(n)}, {both[1-n%2], ""}, {both[n%2], walletOf(n)}}
+	if n%5 == 0 {
+		list = append(list, message{refunded(n), walletOf(n)})
+	}
+	if n == 3 {
+		list = append(list,
+			message{tell("evt_mismatch", wallet.ChargeSucceeded, wallet.Told{ID: "ch_3", Payment: "pi_3", Wallet: walletOf(n), Cents: 1, Currency: "EUR"}), walletOf(n)},
+			message{tell("evt_broken", wallet.PaymentSucceeded, "no payment"), walletOf(n)},
+			message{tell("evt_poison", wallet.PaymentSucceeded, wallet.Told{ID: "pi_poison", Wallet: walletOf(n), Cents: -1, Currency: "EUR"}), walletOf(n)})
+	}
+	return list
+}
+
+// load publishes the events of some payments.
 func (s *site) load(from, to int) {
 	s.t.Helper()
 	for n := from; n < to; n++ {
-		both := []event.Event{paid(n), charged(n)}
-		s.publish(both[n%2], walletOf(n))
-		s.publish(both[1-n%2], "")
-		s.publish(both[n%2], walletOf(n))
-		if n%5 == 0 {
-			s.publish(refunded(n), walletOf(n))
-		}
-		if n == 3 {
-			s.publish(tell("evt_mismatch", wallet.ChargeSucceeded, wallet.Told{ID: "ch_3", Payment: "pi_3", Wallet: walletOf(n), Cents: 1, Currency: "EUR"}), walletOf(n))
-			s.publish(tell("evt_broken", wallet.PaymentSucceeded, "no payment"), walletOf(n))
-			s.publish(tell("evt_poison", wallet.PaymentSucceeded, wallet.Told{ID: "pi_poison", Wallet: walletOf(n), Cents: -1, Currency: "EUR"}), walletOf(n))
+		for _, m := range messages(n) {
+			s.publish(m.Event, m.key)
 		}
 	}
 }
 
-// wantLoad wants what the events of n payments lead to.
-func (s *site) wantLoad(n int) {
+// wantLoad wants what the messages of n payments lead to, which were all published so many times. A dead
+// letter is about a message, and a quarantine about an event.
+func (s *site) wantLoad(n, times int) {
 	s.t.Helper()
 	s.wantWallets(n + (n+4)/5)
-	if got := query[string](s, `SELECT string_agg(concat_ws(' ', event_id, reason_code), ', ' ORDER BY event_id) FROM outbox.consumer_dead_letter
-		WHERE attempts >= CASE reason_code WHEN 'exhausted' THEN 10 ELSE 1 END`); got != "evt_broken permanent, evt_poison exhausted" {
-		s.t.Errorf("dead letters are %q", got)
+	got := query[string](s, `SELECT string_agg(DISTINCT concat_ws(' ', event_id, reason_code), ', ') || ': ' || count(*) FROM outbox.consumer_dead_letter
+		WHERE attempts >= CASE reason_code WHEN 'exhausted' THEN 10 ELSE 1 END`)
+	if want := fmt.Sprint("evt_broken permanent, evt_poison exhausted: ", 2*times); got != want {
+		s.t.Errorf("dead letters are %q, want %q", got, want)
 	}
 	if got := query[string](s, "SELECT string_agg(event_id || ' ' || state, ', ') FROM outbox.consumer_quarantine"); got != "evt_mismatch open" {
 		s.t.Errorf("quarantine has %q", got)

@@ -64,23 +64,36 @@ func newSite(t *testing.T, db *outboxtest.Database) *site {
 	return s
 }
 
-// publish publishes an event as a relay would, and again when it is called again.
+// publish publishes an event, and again when it is called again.
 func (s *site) publish(e event.Event, key string) {
 	s.t.Helper()
+	if err := s.send(e, key); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// send is publish for any goroutine. While the broker is away it tries again.
+func (s *site) send(e event.Event, key string) error {
+	msg, err := encode(e, key)
+	if err != nil {
+		return err
+	}
+	msg.Header.Del(nats.MsgIdHdr)
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if _, err = s.js.PublishMsg(s.t.Context(), msg); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// encode makes the message that a relay would publish.
+func encode(e event.Event, key string) (*nats.Msg, error) {
 	rec := outbox.Record{ID: e.ID(), Source: e.Source(), Type: e.Type(), PartitionKey: key, DataContentType: e.DataContentType(), Data: e.Data()}
 	encoder, err := wire.NewEncoder(wire.Config{})
 	if err != nil {
-		s.t.Fatal(err)
+		return nil, err
 	}
-	msg, err := encoder.Encode(&rec)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	msg.Header.Del(nats.MsgIdHdr)
-	s.eventually("the broker takes "+e.ID(), func() bool {
-		_, err := s.js.PublishMsg(s.t.Context(), msg)
-		return err == nil
-	})
+	return encoder.Encode(&rec)
 }
 
 // eventually waits until ok holds.
