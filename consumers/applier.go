@@ -21,6 +21,19 @@ import (
 // must be safe for concurrent use.
 type Handler func(ctx context.Context, tx *facts.Tx, e event.Event) error
 
+// Delivered is an event of a batch, with the transaction as it sees it: claims that are made
+// with its Tx are its own. Other statements may use the Tx of any.
+type Delivered struct {
+	Tx    *facts.Tx
+	Event event.Event
+}
+
+// BatchHandler handles the events of a batch, in order and in one transaction, by the rules of a
+// [Handler]: it claims the facts of all of them first, with [facts.ClaimAll], and writes the effects of
+// those that are new. After an error, and whenever anything is wrong with one of them, the
+// transaction is rolled back and the Handler gets each alone.
+type BatchHandler func(ctx context.Context, batch []Delivered) error
+
 // Outcome is what became of an event that needs no other delivery.
 type Outcome string
 
@@ -49,7 +62,7 @@ type Applier struct {
 	cfg     Config
 	pool    *pgxpool.Pool
 	handle  Handler
-	proof   Proof
+	proofs  proofs
 	sql     statements
 	metrics *metrics
 }
@@ -68,10 +81,7 @@ func NewApplier(pool *pgxpool.Pool, handle Handler, cfg Config) (*Applier, error
 	if err != nil {
 		return nil, fmt.Errorf("new applier: %w", err)
 	}
-	a := &Applier{cfg: cfg, pool: pool, handle: handle, proof: cfg.Proof, sql: newStatements(cfg.Schema), metrics: m}
-	if a.proof == nil {
-		a.proof = joins(cfg.Schema, cfg.Effects)
-	}
+	a := &Applier{cfg: cfg, pool: pool, handle: handle, proofs: newProofs(cfg.Schema, cfg.Effects, cfg.Proof), sql: newStatements(cfg.Schema), metrics: m}
 	return a, nil
 }
 
@@ -88,43 +98,56 @@ func (a *Applier) Apply(ctx context.Context, e event.Event) (Result, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, a.cfg.HandleTimeout)
 	defer cancel()
-	r, open, err := a.commit(limited, e)
+	done, err := a.commit(limited, e)
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = a.overdue(ctx, err)
 		}
 		return Result{}, err
 	}
-	late, done := a.detached(ctx)
-	defer done()
-	if err := a.prove(late, a.pool, r.Claims, true); err != nil {
+	late, cancelLate := a.detached(ctx)
+	defer cancelLate()
+	if err := a.proveCommitted(late, done); err != nil {
 		return Result{}, err
 	}
+	a.tell(ctx, e, done.Result)
+	if a.cfg.Strict && done.open {
+		return done.Result, errInQuarantine
+	}
+	return done.Result, nil
+}
+
+// applied is what a transaction did with an event. open says that it is in quarantine and nobody
+// has resolved it.
+type applied struct {
+	Result
+	open bool
+}
+
+// tell counts a result, and alarms where somebody has to look.
+func (a *Applier) tell(ctx context.Context, e event.Event, r Result) {
 	a.metrics.claimed(ctx, r)
 	if r.Outcome == Quarantined {
 		a.alarm(ctx, e, r)
 	}
-	if a.cfg.Strict && open {
-		return r, errInQuarantine
-	}
-	return r, nil
 }
 
-// commit runs the transaction, again where that helps. open says that an event is in quarantine and
-// nobody has resolved it.
-func (a *Applier) commit(ctx context.Context, e event.Event) (r Result, open bool, err error) {
+// commit runs the transaction of an event, again where that helps.
+func (a *Applier) commit(ctx context.Context, e event.Event) (applied, error) {
 	audit := true
 	for try := 1; ; try++ {
-		r, open, err = a.transaction(ctx, e, audit)
+		done, err := a.transaction(ctx, audit, e)
 		var defect *auditError
 		switch {
 		case errors.As(err, &defect):
 			audit = false
 			a.metrics.auditFailed(ctx)
 			a.cfg.Logger.ErrorContext(ctx, "the inbox cannot be written: the delivery goes on without it", "consumer", a.cfg.Name, "event_id", e.ID(), "cause", kindOf(err))
+		case err == nil:
+			done[0].Audited = audit
+			return done[0], nil
 		case Classify(err) != Again || try >= runAgain || ctx.Err() != nil:
-			r.Audited = audit
-			return r, open, err
+			return applied{}, err
 		}
 	}
 }
@@ -140,11 +163,11 @@ type auditError struct{ error }
 
 func (e *auditError) Unwrap() error { return e.error }
 
-// transaction is the protocol up to the commit.
-func (a *Applier) transaction(ctx context.Context, e event.Event, audit bool) (r Result, open bool, err error) {
+// transaction is the protocol up to the commit, for one event or several: all of them or none.
+func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.Event) (done []applied, err error) {
 	plain, err := a.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
-		return r, false, Unavailable(&beginError{err})
+		return nil, Unavailable(&beginError{err})
 	}
 	committing := false
 	defer func() {
@@ -157,39 +180,65 @@ func (a *Applier) transaction(ctx context.Context, e event.Event, audit bool) (r
 		defer cancel()
 		_ = plain.Rollback(late) // it was committed, or the connection is closed, which ends it too
 	}()
-	tx, err := facts.In(plain, a.cfg.Schema, facts.Told{Source: e.Source(), ID: e.ID()})
-	if err != nil {
-		return r, false, err
+	if done, err = a.apply(ctx, plain, events); err != nil {
+		return nil, err
 	}
-	if r.Probed, err = a.probe(ctx, tx, e); err != nil {
-		return r, false, err
-	}
-	if !r.Probed {
-		if err := a.call(ctx, tx, e); err != nil {
-			return r, false, err
+	for i, e := range events {
+		if done[i].open, err = a.quarantine(ctx, plain, e, done[i].Claims); err != nil {
+			return nil, err
 		}
 	}
-	if plain.Conn().PgConn().TxStatus() == 'E' {
-		return r, false, ErrSwallowed
-	}
-	r.Claims = tx.Claims()
-	if len(r.Claims) == 0 && !tx.Factless() {
-		return r, false, ErrNoFact
-	}
-	r.Outcome = outcomeOf(r.Claims)
-	if err := a.prove(ctx, plain, r.Claims, false); err != nil {
-		return r, false, err
-	}
-	if open, err = a.quarantine(ctx, plain, e, r.Claims); err != nil {
-		return r, false, err
-	}
-	if err := a.receive(ctx, plain, e, audit); err != nil {
-		return r, false, err
+	if err := a.conclude(ctx, plain, claimsOf(done), audit, events); err != nil {
+		return nil, err
 	}
 	late, cancel := a.detached(ctx)
 	defer cancel()
 	committing = true
-	return r, open, commitError(plain.Commit(late))
+	return done, commitError(plain.Commit(late))
+}
+
+// apply has the handler apply events in the transaction.
+func (a *Applier) apply(ctx context.Context, plain pgx.Tx, events []event.Event) ([]applied, error) {
+	done, batch := make([]applied, len(events)), make([]Delivered, len(events))
+	var asked []Delivered // those that the probe did not know
+	for i, e := range events {
+		tx, err := facts.In(plain, a.cfg.Schema, facts.Told{Source: e.Source(), ID: e.ID()})
+		if err != nil {
+			return nil, err
+		}
+		if done[i].Probed, err = a.probe(ctx, tx, e); err != nil {
+			return nil, err
+		}
+		if batch[i] = (Delivered{Tx: tx, Event: e}); !done[i].Probed {
+			asked = append(asked, batch[i])
+		}
+	}
+	if err := a.callAll(ctx, asked); err != nil {
+		return nil, err
+	}
+	if plain.Conn().PgConn().TxStatus() == 'E' {
+		return nil, ErrSwallowed
+	}
+	for i, d := range batch {
+		done[i].Claims = d.Tx.Claims()
+		if len(done[i].Claims) == 0 && !d.Tx.Factless() {
+			return nil, ErrNoFact
+		}
+		done[i].Outcome = outcomeOf(done[i].Claims)
+	}
+	return done, nil
+}
+
+// claimsOf returns what has to be proven: what is in quarantine needs no effect.
+func claimsOf(done []applied) (all []facts.Claimed) {
+	for _, one := range done {
+		for _, c := range one.Claims {
+			if c.Outcome != facts.Mismatch {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
 }
 
 // commitError tells a refusal, after which nothing was written, from a loss of the answer.
@@ -226,6 +275,22 @@ func (a *Applier) probe(ctx context.Context, tx *facts.Tx, e event.Event) (known
 	return known, err
 }
 
+// callAll runs the handler for each, or the one for batches.
+func (a *Applier) callAll(ctx context.Context, batch []Delivered) error {
+	if a.cfg.Together != nil && len(batch) > 1 {
+		began := time.Now()
+		err := guard(func() error { return a.cfg.Together(ctx, batch) })
+		a.metrics.handled(ctx, time.Since(began), err)
+		return err
+	}
+	for _, d := range batch {
+		if err := a.call(ctx, d.Tx, d.Event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // call runs the handler.
 func (a *Applier) call(ctx context.Context, tx *facts.Tx, e event.Event) error {
 	began := time.Now()
@@ -244,32 +309,6 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// prove demands exactly one effect for each fact. What is in quarantine needs none.
-func (a *Applier) prove(ctx context.Context, db Querier, claims []facts.Claimed, committed bool) error {
-	for _, c := range claims {
-		if c.Outcome == facts.Mismatch {
-			continue
-		}
-		var found Evidence
-		err := guard(func() (err error) {
-			found, err = a.proof(ctx, db, c)
-			return err
-		})
-		var unproven *ProofError
-		switch {
-		case errors.As(err, &unproven), errors.As(err, new(*PanicError)):
-			return err
-		case err != nil && !committed && Classify(err) == Again:
-			return err
-		case err != nil:
-			return Unavailable(fmt.Errorf("prove fact %d: %w", c.ID, err))
-		case found != Evidence{Effects: 1, Matching: 1}:
-			return &ProofError{FactID: c.ID, FactType: c.Type, Found: found}
-		}
-	}
-	return nil
-}
-
 // quarantine writes down what was told in another way. open says that one of them waits for a person.
 func (a *Applier) quarantine(ctx context.Context, tx pgx.Tx, e event.Event, claims []facts.Claimed) (open bool, err error) {
 	for _, c := range claims {
@@ -284,38 +323,6 @@ func (a *Applier) quarantine(ctx context.Context, tx pgx.Tx, e event.Event, clai
 		open = open || state == "open"
 	}
 	return open, nil
-}
-
-// receive writes the inbox, and then reads the switch, in this order and in statements of their
-// own: no transaction commits whose last statement came after the pause.
-func (a *Applier) receive(ctx context.Context, tx pgx.Tx, e event.Event, audit bool) error {
-	batch := &pgx.Batch{}
-	if audit {
-		batch.Queue(a.sql.received, a.cfg.Name, e.Source(), e.ID())
-	}
-	batch.Queue(a.sql.paused, a.cfg.Group)
-	results := tx.SendBatch(ctx, batch)
-	if audit {
-		if _, err := results.Exec(); err != nil {
-			_ = results.Close() // it says the same
-			if sqlState(err) != "" && Classify(err) == Failed || sqlState(err) == "42501" {
-				return &auditError{err}
-			}
-			return fmt.Errorf("write inbox: %w", err)
-		}
-	}
-	var paused bool
-	err := results.QueryRow().Scan(&paused)
-	if closing := results.Close(); err == nil {
-		err = closing
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the switch: %w", err)
-	case paused:
-		return ErrPaused
-	}
-	return nil
 }
 
 // ErrTimeout: the transaction took longer than HandleTimeout while the database was well. It

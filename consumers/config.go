@@ -57,8 +57,18 @@ type Config struct {
 	// Concurrency is how many messages are handled at once. Each needs one connection of the
 	// pool, and sometimes a second one for a moment. Defaults to 8.
 	Concurrency int
+	// Batch is how many events one transaction applies at most. With more than one, what is ready
+	// when a worker is free shares a transaction, in which the handler runs for each, in order;
+	// each effect is proven by itself. When anything goes wrong the transaction is rolled back and
+	// each of its events has one of its own; a message that was delivered before always has. What
+	// tells the same facts at the same time, as two types of events may, can meet in opposite order,
+	// and Postgres ends one of the two transactions: it costs time and a line in its log. Defaults to 1.
+	Batch int
+	// Together handles the events of a batch with statements that take many rows, in place of the
+	// handler, which still handles what is alone. Defaults to calling the handler for each.
+	Together BatchHandler
 	// Buffer is how many messages this instance holds, those that are handled among them.
-	// Defaults to 4 times Concurrency.
+	// Defaults to 4 times Concurrency times Batch, but at most MaxAckPending unless Concurrency is more.
 	Buffer int
 	// Key is what is handled one after the other, in the order of delivery; "" is alone. A message
 	// that is delivered again comes later than those behind it. Defaults to the extension
@@ -137,7 +147,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.AckWait, 30*time.Second)
 	setDefault(&c.MaxAckPending, 1000)
 	setDefault(&c.Concurrency, 8)
-	setDefault(&c.Buffer, 4*c.Concurrency)
+	setDefault(&c.Batch, 1)
+	setDefault(&c.Buffer, max(min(4*c.Concurrency*c.Batch, c.MaxAckPending), c.Concurrency))
 	setDefault(&c.Foreign, ForeignDeadLetter)
 	setDefault(&c.Attempts, 10)
 	setDefault(&c.RetryMin, time.Second)
@@ -214,6 +225,7 @@ func (c Config) validate(p *problems) {
 	p.check(c.AckWait >= time.Second, "ack wait %s: must be 1s at least", c.AckWait)
 	p.check(c.MaxAckPending >= 1, "max ack pending %d: must be positive", c.MaxAckPending)
 	p.check(c.Concurrency >= 1 && c.Concurrency <= 1024, "concurrency %d: must be 1 to 1024", c.Concurrency)
+	p.check(c.Batch >= 1 && c.Batch <= 1000, "batch %d: must be 1 to 1000", c.Batch)
 	p.check(c.Buffer >= c.Concurrency, "buffer %d: must be the concurrency %d at least", c.Buffer, c.Concurrency)
 	p.check(c.Foreign == ForeignDeadLetter || c.Foreign == ForeignSkip, "foreign %q: must be dead_letter or skip", c.Foreign)
 	p.check(c.Attempts >= 1, "attempts %d: must be positive", c.Attempts)

@@ -30,7 +30,7 @@ type Consumer struct {
 	tracer  trace.Tracer
 
 	held   *held
-	keys   *keys
+	keys   *keys       // of the run
 	paused atomic.Bool // as it was read last
 	// arrived is when a message came last, in nanoseconds since began; or when the watchdog asked anew.
 	arrived atomic.Int64
@@ -65,7 +65,7 @@ func New(pool *pgxpool.Pool, nc *nats.Conn, handle Handler, cfg Config) (*Consum
 	return &Consumer{
 		cfg: cfg, log: cfg.Logger.With("consumer", cfg.Name, "stream", cfg.Stream), pool: pool, js: js,
 		applier: applier, sql: applier.sql, metrics: applier.metrics, tracer: cfg.TracerProvider.Tracer(instrumentation),
-		held: newHeld(cfg.Buffer), keys: newKeys(cfg.Concurrency), began: time.Now(),
+		held: newHeld(cfg.Buffer, min(cfg.Buffer/4, cfg.Buffer-cfg.Concurrency)), began: time.Now(),
 		renew: make(chan struct{}, 1), refused: make(chan error, 1),
 	}, nil
 }
@@ -88,10 +88,11 @@ func (c *Consumer) Run(ctx context.Context) error {
 	hard, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errStopping)
 	group, soft := errgroup.WithContext(ctx)
+	c.keys = newKeys(c.cfg.Concurrency, c.cfg.Batch, func(batch []*delivery) { c.handle(hard, soft, batch) })
 	advisories := c.listen(soft)
 	defer advisories()
 	for _, run := range []func() error{
-		func() error { return c.pull(soft, hard) },
+		func() error { return c.pull(soft) },
 		func() error { return c.control(soft) },
 		func() error { return c.watch(soft) },
 		func() error { return c.prune(soft) },
@@ -149,7 +150,7 @@ func (c *Consumer) finish(hard context.Context, cut context.CancelCauseFunc) {
 
 // pull asks for as many messages as there is room for, until soft ends. What goes wrong is tried
 // again after a pause; each request has an end, also over a reconnect.
-func (c *Consumer) pull(soft, hard context.Context) error {
+func (c *Consumer) pull(soft context.Context) error {
 	var consumer jetstream.Consumer
 	failures := 0
 	for soft.Err() == nil {
@@ -166,7 +167,7 @@ func (c *Consumer) pull(soft, hard context.Context) error {
 			}
 		}
 		if err == nil {
-			err = c.fetch(soft, hard, consumer)
+			err = c.fetch(soft, consumer)
 		}
 		var difference *DifferenceError
 		switch {
@@ -192,7 +193,7 @@ func (c *Consumer) pull(soft, hard context.Context) error {
 var errRenewed = errors.New("the watchdog asked for a new request")
 
 // fetch makes one request and begins with what comes.
-func (c *Consumer) fetch(soft, hard context.Context, consumer jetstream.Consumer) error {
+func (c *Consumer) fetch(soft context.Context, consumer jetstream.Consumer) error {
 	room, err := c.held.reserve(soft)
 	if err != nil {
 		return nil
@@ -216,12 +217,12 @@ func (c *Consumer) fetch(soft, hard context.Context, consumer jetstream.Consumer
 			}
 			used++
 			c.arrived.Store(int64(time.Since(c.began)))
-			c.take(hard, soft, msg)
+			c.take(msg)
 		case <-c.renew:
 			cancel()
 			for msg := range batch.Messages() {
 				used++
-				c.take(hard, soft, msg)
+				c.take(msg)
 			}
 			return errRenewed
 		}
@@ -254,35 +255,44 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // held are the messages that this instance has. All methods are safe for concurrent use.
 type held struct {
-	room chan struct{} // one for each message that may be held
+	least int // room that is worth a request
 
 	mu       sync.Mutex
+	room     int // for more messages
 	messages map[*delivery]struct{}
+	// roomier says that room was given back. Capacity 1; never closed.
+	roomier chan struct{}
 }
 
-func newHeld(n int) *held {
-	return &held{room: make(chan struct{}, n), messages: map[*delivery]struct{}{}}
+func newHeld(n, least int) *held {
+	return &held{least: max(least, 1), room: n, messages: map[*delivery]struct{}{}, roomier: make(chan struct{}, 1)}
 }
 
-// reserve waits for room for one message and takes all that there is.
+// reserve waits until there is room that is worth a request, and takes all of it.
 func (h *held) reserve(ctx context.Context) (int, error) {
-	select {
-	case h.room <- struct{}{}:
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	for n := 1; ; n++ {
-		select {
-		case h.room <- struct{}{}:
-		default:
+	for {
+		h.mu.Lock()
+		if n := h.room; n >= h.least {
+			h.room = 0
+			h.mu.Unlock()
 			return n, nil
+		}
+		h.mu.Unlock()
+		select {
+		case <-h.roomier:
+		case <-ctx.Done():
+			return 0, ctx.Err()
 		}
 	}
 }
 
 func (h *held) free(n int) {
-	for range n {
-		<-h.room
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.room += n
+	select {
+	case h.roomier <- struct{}{}:
+	default:
 	}
 }
 

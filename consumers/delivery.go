@@ -22,39 +22,56 @@ type delivery struct {
 	seq       uint64 // in the stream
 	times     uint64 // how often the broker delivered it, this time included
 	event     event.Event
+	key       string // "" is alone
 	decodeErr error
 	once      sync.Once
 }
 
 // take begins with a message, behind others of its key. It does not wait.
-func (c *Consumer) take(hard, soft context.Context, msg jetstream.Msg) {
+func (c *Consumer) take(msg jetstream.Msg) {
 	d := &delivery{msg: msg, times: 1}
 	if meta, err := msg.Metadata(); err == nil {
 		d.seq, d.times = meta.Sequence.Stream, meta.NumDelivered
 	}
-	key := ""
 	d.decodeErr = guard(func() (err error) {
 		if d.event, err = c.cfg.Decode(msg.Headers(), msg.Data()); err == nil {
-			key = c.cfg.Key(d.event)
+			d.key = c.cfg.Key(d.event)
 		}
 		return err
 	})
 	c.held.add(d)
-	c.keys.run(key, func() {
-		defer c.held.free(1)
-		defer c.held.letGo(d)
+	c.keys.run(d)
+}
+
+// handle settles what a worker took: in one transaction what can be, and each alone otherwise.
+func (c *Consumer) handle(hard, soft context.Context, batch []*delivery) {
+	if len(batch) > 1 && soft.Err() == nil {
+		batch = c.deliverTogether(hard, batch)
+	}
+	for _, d := range batch {
 		if soft.Err() != nil {
 			c.metrics.delivered(hard, c.later(hard, d, deliveryStopped, c.cfg.RetryMin))
-			return
+		} else {
+			c.deliver(hard, d)
 		}
-		c.deliver(hard, d)
-	})
+		c.done(d)
+	}
+}
+
+// done makes room for another message.
+func (c *Consumer) done(d *delivery) {
+	c.held.letGo(d)
+	c.held.free(1)
 }
 
 // deliver handles a message and settles it.
 func (c *Consumer) deliver(hard context.Context, d *delivery) {
 	ctx, span := c.span(hard, d)
-	outcome := c.judge(ctx, d)
+	c.told(ctx, span, c.judge(ctx, d))
+}
+
+// told records what became of a delivery.
+func (c *Consumer) told(ctx context.Context, span trace.Span, outcome deliveryOutcome) {
 	c.metrics.delivered(ctx, outcome)
 	span.SetAttributes(labelOutcome.String(string(outcome)))
 	switch outcome {

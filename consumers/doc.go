@@ -77,6 +77,12 @@
 // gives nothing up. Every writer of effects claims facts, replays and repairs too: one stray
 // path undoes all of it.
 //
+// # Several in one transaction
+//
+// With Config.Batch events share a transaction. It is a short cut and never a judgement: whatever
+// goes wrong in it rolls it back, and each of its events is handled alone. So the tables above hold
+// for each event of a batch too.
+//
 // # Two at a time
 //
 // Messages of one key are handled one after the other in one instance. Several instances share

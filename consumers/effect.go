@@ -65,8 +65,8 @@ func (e Effect) problem() string {
 	return ""
 }
 
-// statement returns the join of the fact and its effect. The names of attributes are values of
-// the statement, from $7 on; the names of tables and columns are quoted.
+// statement returns the join of facts and their effects, one row for each fact, in order. The names of
+// attributes are values of the statement, from $7 on; the names of tables and columns are quoted.
 func (e Effect) statement(schema string) (sql string, attributes []any) {
 	quote := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 	column := e.Column
@@ -74,7 +74,7 @@ func (e Effect) statement(schema string) (sql string, attributes []any) {
 		column = EffectColumn
 	}
 	same := []string{
-		"f.source = $2", "f.account_id = $3", "f.fact_type = $4", "f.fact_key = $5", "f.attributes = $6::jsonb",
+		"f.source = c.source", "f.account_id = c.account_id", "f.fact_type = c.fact_type", "f.fact_key = c.fact_key", "f.attributes = c.attributes",
 	}
 	if e.Account != "" {
 		same = append(same, "e."+quote(e.Account)+"::text = f.account_id")
@@ -83,31 +83,91 @@ func (e Effect) statement(schema string) (sql string, attributes []any) {
 		attributes = append(attributes, attribute)
 		same = append(same, fmt.Sprintf("e.%s::text IS NOT DISTINCT FROM f.attributes ->> $%d::text", quote(e.Attributes[attribute]), 6+len(attributes)))
 	}
-	sql = fmt.Sprintf("SELECT count(*), count(*) FILTER (WHERE %s) FROM %s.consumer_fact AS f JOIN %s AS e ON e.%s = f.id WHERE f.id = $1",
+	sql = fmt.Sprintf(`SELECT count(e.*), count(e.*) FILTER (WHERE %s)
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
+       WITH ORDINALITY AS c (id, source, account_id, fact_type, fact_key, attributes, n)
+  LEFT JOIN %s.consumer_fact AS f ON f.id = c.id
+  LEFT JOIN %s AS e ON e.%s = f.id
+ GROUP BY c.n ORDER BY c.n`,
 		strings.Join(same, " AND "), schema, pgx.Identifier(strings.Split(e.Table, ".")).Sanitize(), quote(column))
 	return sql, attributes
 }
 
-// joins is the default proof: one statement for each type of fact.
-func joins(schema string, effects map[string]Effect) Proof {
-	type join struct {
-		sql        string
-		attributes []any
-	}
-	byType := map[string]join{}
+// proofs looks for the effects of facts. The default queues statements into a batch that somebody sends; the
+// service's own reads by itself. found is filled in the order of the claims.
+type proofs struct {
+	own    Proof
+	byType map[string]join
+}
+
+// join is the statement that proves a type of fact.
+type join struct {
+	sql        string
+	attributes []any
+}
+
+func newProofs(schema string, effects map[string]Effect, own Proof) proofs {
+	p := proofs{own: own, byType: map[string]join{}}
 	for factType, e := range effects {
 		sql, attributes := e.statement(schema)
-		byType[factType] = join{sql, attributes}
+		p.byType[factType] = join{sql, attributes}
 	}
-	return func(ctx context.Context, db Querier, c facts.Claimed) (found Evidence, err error) {
-		j, known := byType[c.Type]
-		if !known {
-			return Evidence{}, &ProofError{FactType: c.Type, Reason: "no effect is configured for this type of fact"}
+	return p
+}
+
+// ask reads with the service's own proof.
+func (p proofs) ask(ctx context.Context, db Querier, claims []facts.Claimed, found []Evidence) error {
+	for i, c := range claims {
+		err := guard(func() (err error) {
+			found[i], err = p.own(ctx, db, c)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("prove fact %d: %w", c.ID, err)
 		}
-		args := append([]any{c.ID, c.Source, c.Account, c.Type, c.Key.String(), c.Attributes}, j.attributes...)
-		err = db.QueryRow(ctx, j.sql, args...).Scan(&found.Effects, &found.Matching)
-		return found, err
 	}
+	return nil
+}
+
+// queue puts the joins into a batch, one statement for each type of fact.
+func (p proofs) queue(batch *pgx.Batch, claims []facts.Claimed, found []Evidence) error {
+	var done []string
+	for _, c := range claims {
+		if slices.Contains(done, c.Type) {
+			continue
+		}
+		done = append(done, c.Type)
+		j, known := p.byType[c.Type]
+		if !known {
+			return &ProofError{FactType: c.Type, Reason: "no effect is configured for this type of fact"}
+		}
+		j.queue(batch, c.Type, claims, found)
+	}
+	return nil
+}
+
+func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, found []Evidence) {
+	var ids []int64
+	var sources, accounts, types, keys []string
+	var attributes []map[string]string
+	var places []int
+	for i, c := range claims {
+		if c.Type != factType {
+			continue
+		}
+		places = append(places, i)
+		ids, sources, accounts, types, keys = append(ids, c.ID), append(sources, c.Source), append(accounts, c.Account), append(types, c.Type), append(keys, c.Key.String())
+		attributes = append(attributes, c.Attributes)
+	}
+	args := append([]any{ids, sources, accounts, types, keys, attributes}, j.attributes...)
+	batch.Queue(j.sql, args...).Query(func(rows pgx.Rows) error {
+		for n := 0; rows.Next(); n++ {
+			if err := rows.Scan(&found[places[n]].Effects, &found[places[n]].Matching); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
 }
 
 func sortedKeys[V any](m map[string]V) []string {

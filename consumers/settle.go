@@ -22,6 +22,18 @@ func (c *Consumer) ack(ctx context.Context, d *delivery, outcome deliveryOutcome
 	return outcome
 }
 
+// ackUnconfirmed acknowledges without waiting: another acknowledgement behind it is confirmed.
+func (c *Consumer) ackUnconfirmed(ctx context.Context, d *delivery, outcome deliveryOutcome) deliveryOutcome {
+	d.once.Do(func() {
+		c.held.letGo(d)
+		if err := d.msg.Ack(); err != nil {
+			c.log.WarnContext(ctx, "a message cannot be acknowledged: it comes again", c.about(d, "error", err)...)
+			outcome = deliveryUnsettled
+		}
+	})
+	return outcome
+}
+
 // later gives a message back, always with a delay.
 func (c *Consumer) later(ctx context.Context, d *delivery, outcome deliveryOutcome, delay time.Duration) deliveryOutcome {
 	d.once.Do(func() {

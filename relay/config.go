@@ -64,7 +64,7 @@ type Config struct {
 	// drain, see [outbox.Wake]. Nothing depends on it. Defaults to none.
 	WakeSubject string
 	// WakeGap is the least time between a look and one that a wake-up causes, so that many
-	// wake-ups cost few statements. Defaults to 2 ms.
+	// wake-ups cost few statements. Defaults to 1 ms.
 	WakeGap time.Duration
 	// ListenChannel is a channel of the database on which producers say so by NOTIFY, see
 	// [outbox.Config]. It takes one more connection, which must not go through a pooler in
@@ -121,7 +121,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Lease, 10*time.Second)
 	setDefault(&c.PollMin, 2*time.Millisecond)
 	setDefault(&c.PollMax, 50*time.Millisecond)
-	setDefault(&c.WakeGap, 2*time.Millisecond)
+	setDefault(&c.WakeGap, time.Millisecond)
 	setDefault(&c.AckTimeout, 5*time.Second)
 	setDefault(&c.RetryMin, 50*time.Millisecond)
 	setDefault(&c.RetryMax, 5*time.Second)

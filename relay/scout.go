@@ -5,16 +5,20 @@ import (
 	"time"
 )
 
+// stayShort is how long the pause between looks stays short after one that found something: more than
+// 20 events a second are looked for without a delay that grew between them.
+const stayShort = 50 * time.Millisecond
+
 // scout looks for lanes with new events and starts a goroutine for each. A look is one
-// statement for all idle lanes. The pause between looks is short while there is
-// something to find and grows while there is nothing. A wake-up ends it, but not more
-// often than once in WakeGap, however many arrive.
+// statement for all idle lanes. The pause between looks is short until nothing was found
+// for a while, and then it grows. A wake-up ends it, but not more often than once in WakeGap,
+// however many arrive.
 func (r *Relay) scout(soft context.Context) error {
 	pause := r.cfg.PollMin
 	retry := backoff{min: r.cfg.RetryMin, max: r.cfg.RetryMax}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var looked time.Time
+	var looked, hit time.Time
 	for {
 		select {
 		case <-soft.Done():
@@ -37,11 +41,13 @@ func (r *Relay) scout(soft context.Context) error {
 			timer.Reset(retry.step())
 		case found > 0:
 			retry.reset()
-			pause = r.cfg.PollMin
+			pause, hit = r.cfg.PollMin, looked
 			timer.Reset(pause)
 		default:
 			retry.reset()
-			pause = min(pause+pause/2, r.cfg.PollMax)
+			if looked.Sub(hit) > stayShort {
+				pause = min(pause+pause/2, r.cfg.PollMax)
+			}
 			timer.Reset(pause)
 		}
 	}

@@ -66,7 +66,8 @@ type measurement struct {
 func measurements() []measurement {
 	return []measurement{
 		{"drain", measureDrain}, {"latency", measureLatency}, {"idle", measureIdle}, {"stage", measureStaging},
-		{"retained", measureRetained}, {"backlog", measureBacklog}, {"scale", measureScale},
+		{"retained", measureRetained}, {"backlog", measureBacklog}, {"scale", measureScale}, {"hold", measureHold},
+		{"consume", measureConsume},
 	}
 }
 

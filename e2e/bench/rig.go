@@ -108,7 +108,8 @@ func (r *rig) freshDatabase(ctx context.Context) (*pgxpool.Pool, func(), error) 
 		return nil, nil, err
 	}
 	err = pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		return gen.Install(ctx, c.Conn(), canonical.DefaultParams(), canonical.Outbox, canonical.Hold, canonical.Relay)
+		return gen.Install(ctx, c.Conn(), canonical.DefaultParams(), canonical.Outbox, canonical.Hold, canonical.Relay,
+			canonical.Saga, canonical.Consumer)
 	})
 	if err != nil {
 		pool.Close()

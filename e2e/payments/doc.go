@@ -1,7 +1,7 @@
 // Command payments runs one of two example services as a process: a wallet that a payment provider
 // feeds, or a service that grants allowances for placements.
 //
-//	payments wallet|perdiem -database URL -nats URL [-stream EVENTS] [-quick]
+//	payments wallet|perdiem -database URL -nats URL [-stream EVENTS] [-batch N] [-quick]
 //
 // Package wallet and package perdiem are the services, each with its tables, its mapper, its
 // handler and the settings of its consumer; main.go is all that a service needs besides.

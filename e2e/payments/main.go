@@ -29,6 +29,7 @@ const (
 // settings are the flags.
 type settings struct {
 	database, nats, stream string
+	batch                  int
 	quick                  bool
 }
 
@@ -77,6 +78,7 @@ func parse(args []string, stderr io.Writer) (handle consumers.Handler, cfg consu
 	flags.StringVar(&set.database, "database", "", "URL of the service's own database")
 	flags.StringVar(&set.nats, "nats", nats.DefaultURL, "URL of the broker")
 	flags.StringVar(&set.stream, "stream", "EVENTS", "the stream that is consumed")
+	flags.IntVar(&set.batch, "batch", 1, "how many events share a transaction at most")
 	flags.BoolVar(&set.quick, "quick", false, "short pauses, for tests")
 	if len(args) == 0 {
 		return nil, cfg, set, errors.New("which service: wallet or perdiem")
@@ -92,6 +94,7 @@ func parse(args []string, stderr io.Writer) (handle consumers.Handler, cfg consu
 	default:
 		return nil, cfg, set, fmt.Errorf("no service %q: wallet or perdiem", args[0])
 	}
+	cfg.Batch = set.batch
 	if set.quick {
 		cfg = quick(cfg)
 	}

@@ -36,7 +36,8 @@ func (s *site) startFrom(binary, name, service string, settings ...string) *proc
 	if strings.Contains(url, "?") {
 		more = "&"
 	}
-	cmd := exec.Command(binary, service, "-quick", "-stream", streamName, "-nats", s.nats.URL(), "-database", url+more+"application_name="+name)
+	args := append([]string{service, "-quick", "-stream", streamName, "-nats", s.nats.URL(), "-database", url + more + "application_name=" + name}, s.service...)
+	cmd := exec.Command(binary, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), settings...), log, log
 	p.proc, err = fault.StartProcess(cmd)
 	if err := errors.Join(err, log.Close()); err != nil {

@@ -54,6 +54,8 @@ type site struct {
 	db   *outboxtest.Database
 	nats *harness.NATS
 	js   jetstream.JetStream
+	// service are further flags of the services that are started.
+	service []string
 }
 
 func newSite(t *testing.T, db *outboxtest.Database) *site {

@@ -1,0 +1,130 @@
+package consumers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/consumers/facts"
+)
+
+// conclude proves the effects in the transaction, writes the inbox, and then reads the switch, in this
+// order and in statements of their own, which make one trip: no transaction commits whose
+// last statement came after the pause.
+func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claimed, audit bool, events []event.Event) error {
+	found := make([]Evidence, len(claims))
+	batch := &pgx.Batch{}
+	var err error
+	if a.proofs.own != nil {
+		err = a.proofs.ask(ctx, tx, claims, found)
+	} else {
+		err = a.proofs.queue(batch, claims, found)
+	}
+	if err != nil && Classify(err) == Again {
+		return err
+	}
+	if err != nil {
+		return unprovable(err)
+	}
+	proofs := batch.Len()
+	if audit {
+		batch.Queue(a.sql.received, append([]any{a.cfg.Name}, identities(events)...)...)
+	}
+	audited := batch.Len()
+	var paused bool
+	batch.Queue(a.sql.paused, a.cfg.Group).QueryRow(func(row pgx.Row) error { return row.Scan(&paused) })
+	answered, err := send(ctx, tx, batch)
+	switch {
+	case err != nil && answered < proofs && Classify(err) == Again:
+		return err
+	case err != nil && answered < proofs:
+		return Unavailable(fmt.Errorf("prove: %w", err))
+	}
+	if wrong := judge(claims, found); wrong != nil {
+		return wrong
+	}
+	switch {
+	case err != nil && answered < audited:
+		if sqlState(err) != "" && Classify(err) == Failed || sqlState(err) == "42501" {
+			return &auditError{err}
+		}
+		return fmt.Errorf("write inbox: %w", err)
+	case err != nil:
+		return fmt.Errorf("read the switch: %w", err)
+	case paused:
+		return ErrPaused
+	}
+	return nil
+}
+
+// send sends a batch and says how many of its statements were answered before the first error.
+func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) (answered int, err error) {
+	for _, q := range batch.QueuedQueries {
+		read := q.Fn
+		q.Fn = func(results pgx.BatchResults) (err error) {
+			if read != nil {
+				err = read(results)
+			} else {
+				_, err = results.Exec()
+			}
+			if err == nil {
+				answered++
+			}
+			return err
+		}
+	}
+	err = tx.SendBatch(ctx, batch).Close()
+	return answered, err
+}
+
+// identities are the sources and the ids of events, as two arrays.
+func identities(events []event.Event) []any {
+	sources, ids := make([]string, len(events)), make([]string, len(events))
+	for i, e := range events {
+		sources[i], ids[i] = e.Source(), e.ID()
+	}
+	return []any{sources, ids}
+}
+
+// judge demands exactly one effect for each fact.
+func judge(claims []facts.Claimed, found []Evidence) error {
+	for i, c := range claims {
+		if found[i] != (Evidence{Effects: 1, Matching: 1}) {
+			return &ProofError{FactID: c.ID, FactType: c.Type, Found: found[i]}
+		}
+	}
+	return nil
+}
+
+// unprovable is an error of a proof that could not be read: nothing is known of the event.
+func unprovable(err error) error {
+	if errors.As(err, new(*ProofError)) || errors.As(err, new(*PanicError)) {
+		return err
+	}
+	return Unavailable(err)
+}
+
+// proveCommitted proves effects after the commit.
+func (a *Applier) proveCommitted(ctx context.Context, done ...applied) error {
+	claims := claimsOf(done)
+	if len(claims) == 0 {
+		return nil
+	}
+	found := make([]Evidence, len(claims))
+	var err error
+	if a.proofs.own != nil {
+		err = a.proofs.ask(ctx, a.pool, claims, found)
+	} else {
+		batch := &pgx.Batch{}
+		if err = a.proofs.queue(batch, claims, found); err == nil {
+			err = a.pool.SendBatch(ctx, batch).Close()
+		}
+	}
+	if err != nil {
+		return unprovable(fmt.Errorf("prove: %w", err))
+	}
+	return judge(claims, found)
+}
