@@ -27,11 +27,22 @@
 //
 // # Crash table
 //
-//	the process dies                          what is left                what the next delivery does
-//	before the commit                         nothing                     applies
-//	during the commit                         all or nothing              applies, or proves
-//	after the commit, before the broker knows fact, effect, inbox         proves and acknowledges
-//	after the inbox was pruned, years later   fact, effect                proves, and writes the inbox again
+//	dies ...                                                    what is left         what the next delivery does
+//	after the consumer was made on the stream                   the consumer         finds it as it is wanted
+//	before the claim                                            nothing              applies
+//	after the claim, before the effect                          nothing              applies
+//	after the effect, before the commit                         nothing              applies
+//	during the commit                                           all or nothing       applies, or proves
+//	after the commit, before the proof                          fact, effect, inbox  proves and acknowledges
+//	after the commit, and the inbox is pruned, years later      fact, effect         proves, and writes the inbox again
+//	after the proof, before the broker knows                    fact, effect, inbox  proves and acknowledges
+//	after the acknowledgement                                   fact, effect, inbox  there is none
+//	after a quarantine, before the broker knows                 quarantine, inbox    acknowledges; one row stays
+//	after an attempt failed, before it is counted               the attempts before  is that attempt
+//	after an attempt was counted, before the broker knows       the attempts         is the next attempt
+//	before the dead letter is written                           the attempts         fails and is given up
+//	after the dead letter was written, before the broker knows  dead letter          tells the broker, handles nothing
+//	after the broker was told to forget the message             dead letter          there is none
 //
 // # Outcomes of a delivery
 //

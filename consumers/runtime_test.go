@@ -1,8 +1,11 @@
 package consumers_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -63,11 +66,36 @@ func TestPoisonIsCountedAndGivenUp(t *testing.T) {
 			if len(got) != 1 || got[0] != c.want {
 				t.Errorf("dead letters are %q, want %q", got, c.want)
 			}
+			if c.err != nil && c.last == nil { // the text of the error is kept as a digest
+				digest := sha256.Sum256([]byte(c.err.Error()))
+				if kept := query[[]byte](b, "SELECT reason_detail_sha256 FROM outbox.consumer_dead_letter")[0]; !bytes.Equal(kept, digest[:]) {
+					t.Errorf("the digest is %x, want that of %q", kept, c.err)
+				}
+			}
 			if n := b.count("outbox.consumer_dead_letter_history"); n != 1 {
 				t.Errorf("history has %d rows, want 1", n)
 			}
 		})
 	}
+}
+
+// TestPoisonHoldsNobodyOfItsKey: what is behind it in its key goes on while it waits for another attempt.
+func TestPoisonHoldsNobodyOfItsKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	cfg := b.config()
+	cfg.RetryMin, cfg.RetryMax, cfg.OutageMax = time.Hour, time.Hour, time.Hour
+	b.run(func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+		if e.ID() == "event-1" {
+			return errBoom
+		}
+		return apply(ctx, tx, e)
+	}, cfg)
+	for i := range 4 {
+		b.publish(fmt.Sprint("event-", i), "refund.made", refund{ID: fmt.Sprint("re_", i), Account: "acct_1", Amount: 500}, func(r *outbox.Record) { r.PartitionKey = "one" })
+	}
+	b.wait("the others are applied", func() bool { return b.deliveries("applied") == 3 && b.deliveries("failed") == 1 })
+	b.wantEffects(3)
 }
 
 // TestBrokerForgotThatAMessageWasGivenUp: it is neither handled nor written down again.

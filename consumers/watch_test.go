@@ -3,6 +3,7 @@ package consumers_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,6 +59,49 @@ func TestSilenceIsNoticed(t *testing.T) {
 	}
 	b.wait("all are applied", func() bool { return b.deliveries("applied") == 4 })
 	b.settled()
+}
+
+// TestAdvisoriesAreHeardAndNotTrusted: whoever sends one, about whatever, it is counted and told, and decides nothing.
+func TestAdvisoriesAreHeardAndNotTrusted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	cfg := b.config()
+	cfg.Attempts = 3
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	b.run(func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+		if e.ID() == "poison" {
+			return errBoom
+		}
+		once.Do(func() { close(inside); <-goOn })
+		return apply(ctx, tx, e)
+	}, cfg)
+	b.some(1)
+	<-inside
+	advise := func(text string) {
+		t.Helper()
+		if err := b.js.Conn().Publish("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES."+streamName+".ledger", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	advise(`{"stream_seq": 1, "deliveries": 5}`) // of what is being handled
+	advise(`{"stream_seq": 77, "deliveries": 5}`)
+	advise("no advisory")
+	b.wait("two are counted", func() bool { return b.metric("holdfast.consumer.broker.exhausted", "") == 2 })
+	if log := b.log.String(); !strings.Contains(log, "stream_seq=77 deliveries=5") {
+		t.Error("the log does not say which message it is about")
+	}
+	close(goOn)
+	b.publish("poison", "refund.made", refund{ID: "re_p", Account: "acct_1", Amount: 1})
+	b.wait("our own counter gives up", func() bool { return b.deliveries("applied") == 1 && b.deliveries("dead") == 1 })
+	b.settled()
+	b.wantEffects(1)
+	if got := query[string](b, "SELECT event_id || ' ' || attempts FROM outbox.consumer_dead_letter"); len(got) != 1 || got[0] != "poison 3" {
+		t.Errorf("dead letters are %q, want the poison after 3 attempts", got)
+	}
+	if n := b.metric("holdfast.consumer.broker.exhausted", ""); n != 2 {
+		t.Errorf("%v advisories were counted, want 2", n)
+	}
 }
 
 // TestConsumerThatWasDeletedIsMadeAgain, and the replay of everything changes nothing.

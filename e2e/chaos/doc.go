@@ -1,5 +1,5 @@
-// Command chaos puts random load on relays while everything that they depend on is broken
-// at random, and then judges what arrived with package history.
+// Command chaos puts random load on relays and consumers while everything that they depend on is broken
+// at random, and then judges what arrived, and what was made of it, with package history.
 //
 //	make chaos                            one minute, a fresh seed, which is printed
 //	make chaos SEED=7 DURATION=300s       the schedule of that seed
@@ -8,8 +8,9 @@
 //
 // There are two set-ups, and each gets half of the duration: three relays against one
 // nats-server, and three relays against a JetStream cluster of three nodes with a
-// replicated stream. Relays and servers are processes of their own. Every connection of a
-// relay or a producer goes through a proxy of package fault.
+// replicated stream. Two consumers make a fact and an effect of each event, in a database of their own.
+// Relays, consumers and servers are processes of their own. Every connection of a relay or a
+// producer, and of a consumer to its database, goes through a proxy of package fault.
 //
 // # What it does
 //
@@ -22,11 +23,14 @@
 //	         links stall, slow down, refuse, lose everything; settles and commits lose their
 //	         answers; statements fail; Postgres crashes or is read-only; nodes of NATS are killed,
 //	         leaders step down, and a server gets an earlier copy of its store
+//	         consumers are killed, stopped and made to stand still, and lose connections and the
+//	         answers of their commits
 //	clocks   each relay's wall clock is wrong by up to twelve hours: see fault.SkewedClock
 //	heal     all faults end, everything runs again, and what may leave must arrive: a busy machine
 //	         may take long, and may not stand still. If a store was rolled back, relay reconcile
-//	         must put back what is gone, and find nothing else
-//	judge    every invariant of package history; besides, no relay may have ended by
+//	         must put back what is gone, and find nothing else; and the consumer on the stream is made
+//	         anew, so that everything is delivered again. Then the consumers catch up
+//	judge    every invariant of package history; besides, no relay and no consumer may have ended by
 //	         itself, raced, or told a payload or a credential to its log, its metrics or the log
 //	         of Postgres, where all statements of one relay are, with their parameters
 //

@@ -16,17 +16,23 @@ import (
 
 // The verdicts beside those of package history.
 const (
-	relayProcess = "relay_process" // a relay ended by itself, or not in order
-	noSecrets    = "no_secrets"    // a payload or a credential in a log or in metrics
-	noRace       = "no_race"       // a data race
-	mended       = "mended"        // relay reconcile did not put back what a rollback removed, or denied it
+	relayProcess = "relay_process"    // a relay ended by itself, or not in order
+	eaterProcess = "consumer_process" // a consumer did
+	noSecrets    = "no_secrets"       // a payload or a credential in a log or in metrics
+	noRace       = "no_race"          // a data race
+	mended       = "mended"           // relay reconcile did not put back what a rollback removed, or denied it
 )
 
 // judge ends the relays and judges the record.
 func (t *trial) judge(ctx context.Context, h *history.History) (*verdict, error) {
-	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, noSecrets: 0, noRace: 0, mended: 0}, dir: t.servers.dir}
+	v := &verdict{Setup: t.setup, Violations: map[string]int{relayProcess: 0, eaterProcess: 0, noSecrets: 0, noRace: 0, mended: 0}, dir: t.servers.dir}
 	if err := t.endRelays(ctx, h, v); err != nil {
 		return nil, err
+	}
+	for _, e := range t.eaters {
+		for _, f := range e.faults {
+			v.violate(eaterProcess, "%s", f)
+		}
 	}
 	if err := t.readTruth(ctx, h); err != nil {
 		return nil, err
@@ -116,6 +122,9 @@ func (t *trial) readTruth(ctx context.Context, h *history.History) error {
 	if err := h.ReadWitness(ctx, t.servers.db); err != nil {
 		return err
 	}
+	if err := t.readEffects(ctx, h); err != nil {
+		return err
+	}
 	h.Stream, err = history.ReadStream(ctx, t.servers.source())
 	return err
 }
@@ -133,7 +142,11 @@ func (t *trial) searchLogs(v *verdict) error {
 	if err != nil || len(logs) == 0 {
 		return errors.Join(err, errors.New("no logs of relays"))
 	}
-	for _, path := range logs {
+	eaten, err := filepath.Glob(filepath.Join(t.servers.dir, "consumer-*.log"))
+	if err != nil || len(eaten) == 0 {
+		return errors.Join(err, errors.New("no logs of consumers"))
+	}
+	for _, path := range append(logs, eaten...) {
 		log, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -161,6 +174,10 @@ func (t *trial) figures(h *history.History, v *verdict) {
 	v.Repaired = t.repaired
 	for _, s := range t.slots {
 		v.RelayStarts += s.starts
+	}
+	v.Effects = len(h.Effects)
+	for _, e := range t.eaters {
+		v.ConsumerStarts += e.starts
 	}
 	if !h.Limits.Drained.IsZero() {
 		v.DrainSeconds = h.Limits.Drained.Sub(h.Limits.Healed).Seconds()

@@ -47,6 +47,7 @@ type settings struct {
 	duration time.Duration
 	setup    string
 	relay    string
+	consumer string
 	only     string
 	within   time.Duration
 	window   time.Duration
@@ -83,6 +84,9 @@ func (s settings) kinds() []Kind {
 func main() {
 	if fault.IsNode() {
 		os.Exit(fault.RunNode())
+	}
+	if isConsumer() {
+		os.Exit(runConsumer(os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // the second ctrl-C cuts
@@ -139,6 +143,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.DurationVar(&s.duration, "duration", time.Minute, "of load and faults, shared by the set-ups")
 	flags.StringVar(&s.setup, "setup", "both", "single, cluster or both")
 	flags.StringVar(&s.relay, "relay", "", "the relay's binary; built from this repository by default")
+	flags.StringVar(&s.consumer, "consumer", "", "a build of this command whose consumers are run; this one by default")
 	flags.StringVar(&s.only, "only", "", "kinds of faults, separated by commas; all by default")
 	flags.DurationVar(&s.within, "within", time.Minute, "how long nothing may arrive after the last fault, while something waits")
 	flags.DurationVar(&s.window, "window", 2*time.Minute, "the stream's dedup window; a short one shows second copies that it would hide")

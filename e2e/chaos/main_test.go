@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	if fault.IsNode() {
 		os.Exit(fault.RunNode())
 	}
+	if isConsumer() {
+		os.Exit(runConsumer(os.Stderr))
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -36,7 +39,7 @@ func TestChaos(t *testing.T) {
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
 		t.Fatal(err)
 	}
-	if !r.OK || r.Seed != 1 || r.Events == 0 || len(r.Faults) == 0 || len(r.Setups) != 1 {
+	if !r.OK || r.Seed != 1 || r.Events == 0 || len(r.Faults) == 0 || len(r.Setups) != 1 || r.Setups[0].Effects == 0 {
 		t.Errorf("result %+v", r)
 	}
 	for _, invariant := range history.Invariants() {

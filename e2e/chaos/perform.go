@@ -17,6 +17,8 @@ func (t *trial) perform(ctx context.Context, step Step) {
 		t.relayFault(ctx, s, step)
 	case nodeKill, nodeStop, nodePause, leaderKill, quorumKill, leaderStepDown, storeRollback:
 		t.nodeFault(ctx, step)
+	case consumerKill, consumerStop, consumerPause, consumerCut, consumerCommitCut:
+		t.consumerFault(ctx, step)
 	case postgresCrash, terminate, readOnly:
 		t.postgresFault(ctx, step)
 	case commitCutAfter, commitCutBefore, beginFail, producerCut, producerStall:

@@ -10,11 +10,18 @@ import (
 // Kind is a kind of fault.
 type Kind string
 
-// The faults. Those of relays have a relay as their target; one of nodes has a node.
+// The faults. Those of relays have a relay as their target, those of consumers a consumer, and those of
+// nodes a node.
 const (
 	relayKill  Kind = "relay_kill"  // SIGKILL, and later a new one
 	relayStop  Kind = "relay_stop"  // SIGTERM, which must end it in order, and a new one
 	relayPause Kind = "relay_pause" // SIGSTOP, SIGCONT
+
+	consumerKill      Kind = "consumer_kill"       // SIGKILL, and later a new one
+	consumerStop      Kind = "consumer_stop"       // SIGTERM, which must end it in order, and a new one
+	consumerPause     Kind = "consumer_pause"      // SIGSTOP, SIGCONT
+	consumerCut       Kind = "consumer_cut"        // all its connections to the database end
+	consumerCommitCut Kind = "consumer_commit_cut" // the answer of one of its commits is lost
 
 	ackCut             Kind = "ack_cut"             // the connection ends before the nth acknowledgement
 	ackSwallow         Kind = "ack_swallow"         // n acknowledgements vanish
@@ -76,6 +83,7 @@ var weights = []struct {
 	{postgresCrash, 3, ""}, {terminate, 3, ""}, {readOnly, 2, ""},
 	{nodeKill, 4, ""}, {nodeStop, 2, ""}, {nodePause, 3, ""}, {leaderKill, 4, cluster}, {quorumKill, 1, cluster},
 	{leaderStepDown, 3, cluster}, {storeRollback, 2, single},
+	{consumerKill, 6, ""}, {consumerStop, 2, ""}, {consumerPause, 3, ""}, {consumerCut, 2, ""}, {consumerCommitCut, 4, ""},
 }
 
 // Step is one fault of a schedule.

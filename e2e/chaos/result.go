@@ -23,6 +23,9 @@ type verdict struct {
 	Refused      int   `json:"refused"` // and those that waited behind them
 	DeadLetters  int   `json:"dead_letters"`
 	RelayStarts  int   `json:"relay_starts"`
+	// Facts of the consumers, and how often these were started.
+	Effects        int `json:"effects"`
+	ConsumerStarts int `json:"consumer_starts"`
 	// What rollbacks of the server's store removed, and what was missing by it and put back.
 	RolledBackMessages int            `json:"rolled_back_messages"`
 	Repaired           int            `json:"repaired"`
@@ -85,6 +88,7 @@ func (t *trial) report(v *verdict) {
 	}
 	t.say("%d events committed, %d rolled back, %d of unknown outcome; %d messages, %d of them second copies; %d refused or behind such, %d given up", v.Events, v.RolledBack, v.Unknown, v.Stream, v.Duplicates, v.Refused, v.DeadLetters)
 	t.say("%d faults of %d kinds, %d starts of relays; delivered %.1f s after the last fault", total, len(v.Faults), v.RelayStarts, v.DrainSeconds)
+	t.say("%d facts of consumers, which were started %d times", v.Effects, v.ConsumerStarts)
 	if v.OK {
 		t.say("nothing was violated")
 		return

@@ -38,12 +38,12 @@ func (t *trial) postgresFault(ctx context.Context, step Step) {
 	}
 }
 
-// terminateBackends ends the sessions of relays and producers. It tries until it has: a session
+// terminateBackends ends the sessions of relays, producers and consumers. It tries until it has: a session
 // of ours may have ended with the server.
 func (t *trial) terminateBackends(ctx context.Context) error {
 	total := 0
 	err := t.until(ctx, restartLimit, "the backends are terminated", func(ctx context.Context) (bool, error) {
-		for _, prefix := range []string{"relay-", producerName} {
+		for _, prefix := range []string{"relay-", producerName, "consumer-"} {
 			n, err := t.count(ctx, terminateSQL, prefix)
 			if err != nil {
 				return false, err

@@ -34,11 +34,12 @@ const (
 
 // servers are what the relays stand between.
 type servers struct {
-	dir   string
-	relay string // the binary
-	pg    *harness.Postgres
-	nodes *fault.Cluster // of one node or three
-	db    *pgxpool.Pool  // past the proxies
+	dir      string
+	relay    string // the binary
+	consumer string // and that of the consumers
+	pg       *harness.Postgres
+	nodes    *fault.Cluster // of one node or three
+	db       *pgxpool.Pool  // past the proxies
 
 	publisher relay.PublisherKind // of the relays
 }
@@ -67,7 +68,12 @@ func startServers(ctx context.Context, t *trial) (s *servers, err error) {
 }
 
 // build builds the binary that users run, but for its clock, which can be set wrong; unless one is given.
-func (s *servers) build(ctx context.Context, set settings) error {
+func (s *servers) build(ctx context.Context, set settings) (err error) {
+	if s.consumer = set.consumer; s.consumer == "" {
+		if s.consumer, err = os.Executable(); err != nil {
+			return err
+		}
+	}
 	if set.relay != "" {
 		s.relay = set.relay
 		return nil
@@ -118,6 +124,9 @@ func (s *servers) startPostgres(ctx context.Context) (err error) {
 	}
 	if _, err := conn.Exec(ctx, schemaSQL); err != nil {
 		return fmt.Errorf("make the business tables: %w", err)
+	}
+	if err := s.makeConsumed(ctx); err != nil {
+		return err
 	}
 	s.db, err = pgxpool.New(ctx, s.pg.URL(database)+"&application_name=chaos")
 	return err

@@ -32,6 +32,7 @@ type trial struct {
 	servers  *servers
 	record   *history.Recorder
 	slots    []*slot
+	eaters   []*eater
 	entrance *fault.PostgresProxy // of the producers
 	load     *load
 
@@ -117,6 +118,9 @@ func (t *trial) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := t.startEaters(); err != nil {
+		return err
+	}
 	if t.load, err = t.newLoad(ctx); err != nil {
 		return err
 	}
@@ -196,6 +200,9 @@ func (t *trial) heal(ctx context.Context) (*history.History, error) {
 	if err := t.repair(ctx); err != nil {
 		return nil, err
 	}
+	if err := t.awaitConsumed(ctx); err != nil {
+		return nil, err
+	}
 	h := t.record.History()
 	h.Limits.Window, h.Limits.Skew = t.window, time.Millisecond
 	h.Limits.Healed, h.Limits.Drained, h.Limits.Within = healed, drained, patience*t.within
@@ -248,6 +255,14 @@ func (t *trial) makeWhole(ctx context.Context) error {
 			}
 		}
 	}
+	for _, e := range t.eaters {
+		if !e.process().Running() {
+			e.unwanted()
+			if err := e.start(); err != nil {
+				return err
+			}
+		}
+	}
 	if err := t.servers.nodes.AwaitJetStream(ctx); err != nil {
 		return err
 	}
@@ -269,6 +284,9 @@ func (t *trial) closeSlots() error {
 	}
 	for _, s := range t.slots {
 		errs = append(errs, s.close())
+	}
+	for _, e := range t.eaters {
+		errs = append(errs, e.close())
 	}
 	if t.entrance != nil {
 		errs = append(errs, t.entrance.Close())

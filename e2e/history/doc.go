@@ -15,6 +15,7 @@
 //	a reader     every message of the stream, read by code that shares nothing with the relay, and
 //	             every one that a rollback of the broker's store removed
 //	a consumer   what was read while the faults were going on
+//	consumers    the facts and effects that are in their database at the end
 //
 // # What must hold
 //
@@ -38,6 +39,7 @@
 //	RefusalsCounted        an event has no more attempts than refusals: an outage counts nothing
 //	OutcomesTrue           what was reported committed is, and what was reported failed is not
 //	RepairExact            a repair publishes what a rollback removed, and nothing else
+//	EffectsOnce            what is in the stream has one fact with one effect, and nothing else has any
 //
 // # Rollbacks
 //

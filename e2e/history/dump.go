@@ -11,7 +11,7 @@ func (h *History) Dump(w io.Writer) error {
 	e := json.NewEncoder(w)
 	for _, err := range []error{
 		dump(e, "stage", h.Stages), dump(e, "decision", h.Decisions), dump(e, "publication", h.Publications), dump(e, "ack", h.Acks),
-		dump(e, "move", h.Moves), dump(e, "wait", h.Waits), dump(e, "row", h.Rows), dump(e, "message", h.Stream), dump(e, "rollback", h.Rollbacks), dump(e, "read", h.Reads),
+		dump(e, "move", h.Moves), dump(e, "wait", h.Waits), dump(e, "row", h.Rows), dump(e, "message", h.Stream), dump(e, "rollback", h.Rollbacks), dump(e, "read", h.Reads), dump(e, "effect", h.Effects),
 		dump(e, "counter", h.Counters), dump(e, "limits", []Limits{h.Limits}),
 	} {
 		if err != nil {

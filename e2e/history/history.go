@@ -23,6 +23,10 @@ type History struct {
 	Committed map[Name]bool
 	Decided   map[Generation]bool
 
+	// Effects are all facts of the consumers at the end; Consumed says that there were consumers.
+	Effects  []Effect
+	Consumed bool
+
 	// Settled is how many events the settled batches count together.
 	Settled  int64
 	Counters []Counter

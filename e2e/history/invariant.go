@@ -33,6 +33,7 @@ func Invariants() []Invariant {
 		{"refusals_counted", RefusalsCounted},
 		{"outcomes_true", OutcomesTrue},
 		{"repair_exact", RepairExact},
+		{"effects_once", EffectsOnce},
 	}
 }
 

@@ -37,6 +37,7 @@ func remove(h *history.History, e history.Event) {
 	renumber(h)
 	h.Acks = slices.DeleteFunc(h.Acks, func(a history.Ack) bool { return a.Sequence == sequence })
 	h.Reads = slices.DeleteFunc(h.Reads, func(r history.Read) bool { return r.Sequence == sequence })
+	h.Effects = slices.DeleteFunc(h.Effects, func(f history.Effect) bool { return f.Name == e.Name })
 	for i := range h.Acks {
 		if h.Acks[i].Sequence > sequence {
 			h.Acks[i].Sequence--
@@ -108,7 +109,7 @@ func takeOver(h *history.History, relay string, claimed time.Time) {
 // TestEachFaultIsSeen is the proof that the checker can fail, and by which invariant.
 func TestEachFaultIsSeen(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(wrong, wrongLanes, wrongRollbacks) {
+	for _, c := range slices.Concat(wrong, wrongLanes, wrongRollbacks, wrongEffects) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := sound()
@@ -141,7 +142,7 @@ func TestEachFaultIsSeen(t *testing.T) {
 func TestEachInvariantCanFail(t *testing.T) {
 	t.Parallel()
 	red := map[string]bool{}
-	for _, c := range slices.Concat(wrong, wrongLanes, wrongRollbacks) {
+	for _, c := range slices.Concat(wrong, wrongLanes, wrongRollbacks, wrongEffects) {
 		for name := range c.want {
 			red[name] = true
 		}

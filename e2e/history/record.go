@@ -147,6 +147,13 @@ type Read struct {
 	Sequence  uint64
 }
 
+// Effect is a fact that consumers know, by the event that told it first, and what it led to.
+type Effect struct {
+	Name
+	Rows   int    // of the table of effects
+	Digest Digest // of the payload, as the effect has it
+}
+
 // Counter is what a relay says of itself at the end.
 type Counter struct {
 	Relay     string

@@ -112,8 +112,10 @@ var wrongRollbacks = []struct {
 	{
 		"a repair covers a relay that lost an event",
 		func(h *history.History) {
+			applied := *effect(h, event("b", 1))
 			remove(h, event("b", 1))
 			repair(h, event("b", 1))
+			h.Effects = append(h.Effects, applied)
 		},
 		map[string]int{"settled_implies_present": 1, "repair_exact": 1},
 	},

@@ -81,6 +81,7 @@ func (m *maker) publish() {
 		sequence := uint64(len(m.h.Stream) + 1)
 		m.h.Stream = append(m.h.Stream, history.Message{Event: e, MessageID: id, Sequence: sequence, At: m.tick()})
 		m.h.Acks = append(m.h.Acks, history.Ack{At: m.tick(), Relay: "relay-1", MessageID: id, Sequence: sequence, Delivered: true})
+		m.h.Effects = append(m.h.Effects, history.Effect{Name: e.Name, Rows: 1, Digest: e.Digest})
 		m.h.Reads = append(m.h.Reads, history.Read{MessageID: id, Sequence: sequence})
 	}
 	m.h.Settled += int64(len(m.placed))
@@ -118,7 +119,7 @@ func (m *maker) move(session string, change func(*history.Lane)) {
 
 // sound is a history with one of everything and nothing wrong.
 func sound() *history.History {
-	m := &maker{h: &history.History{Committed: map[history.Name]bool{}, Decided: map[history.Generation]bool{}}, tx: 100, lane: history.Lane{Drained: snapshot(1)}}
+	m := &maker{h: &history.History{Committed: map[history.Name]bool{}, Decided: map[history.Generation]bool{}, Consumed: true}, tx: 100, lane: history.Lane{Drained: snapshot(1)}}
 	m.h.Limits = history.Limits{Window: time.Minute, Skew: time.Millisecond, Within: time.Second}
 	none := history.Generation{}
 	m.move("relay-1", func(l *history.Lane) { l.Owner, l.Token, l.Until = "relay-1", "token-1", at(100_000) })

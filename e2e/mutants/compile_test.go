@@ -31,7 +31,7 @@ func TestEveryMutantCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := load(t, tree, "./relay/...")
+	program := load(t, tree, "./relay/...", "./consumers/...")
 	checked := 0
 	for _, m := range list {
 		files, err := m.apply(tree.read)
@@ -74,9 +74,9 @@ type listed struct {
 	GoFiles                 []string
 }
 
-func load(t *testing.T, tree *tree, patterns string) *program {
+func load(t *testing.T, tree *tree, patterns ...string) *program {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles", patterns)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, patterns...)...)
 	cmd.Dir = tree.root
 	out, err := cmd.Output()
 	if err != nil {

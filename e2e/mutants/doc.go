@@ -1,5 +1,5 @@
 // Command mutants shows that the checks can see bugs: it plants one small bug after another
-// in the relay, lets chaos run over it, and wants an invariant to be violated.
+// in the relay, or in the consumers, lets chaos run over it, and wants an invariant to be violated.
 //
 //	make mutants                       all of them, one after the other
 //	go run ./e2e/mutants -run hold,key those whose name contains it, or one of them

@@ -134,7 +134,7 @@ func (l *laboratory) control(ctx context.Context) error {
 		return err
 	}
 	for i := range l.seeds {
-		violated, err := try(ctx, l.chaos, relay, &mutant{}, l.seed+uint64(i), l.length)
+		violated, err := try(ctx, l.chaos, relay, "", &mutant{}, l.seed+uint64(i), l.length)
 		if err != nil {
 			return err
 		}
@@ -158,9 +158,16 @@ func (l *laboratory) hunt(ctx context.Context, m *mutant) (result, error) {
 	if err := l.tree.build(ctx, m, dir, relay, "./cmd/relay"); err != nil {
 		return r, err
 	}
+	consumer := "" // that of chaos
+	if m.isConsumer() {
+		consumer = filepath.Join(dir, "consumer")
+		if err := l.tree.build(ctx, m, dir, consumer, "./e2e/chaos"); err != nil {
+			return r, err
+		}
+	}
 	for i := range l.seeds {
 		r.Seed = l.seed + uint64(i)
-		violated, err := try(ctx, l.chaos, relay, m, r.Seed, l.length)
+		violated, err := try(ctx, l.chaos, relay, consumer, m, r.Seed, l.length)
 		if err != nil {
 			return r, err
 		}

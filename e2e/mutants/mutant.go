@@ -93,6 +93,11 @@ func parse(name, text string) (*mutant, error) {
 	return m, nil
 }
 
+// isConsumer says whether the bug is in consumers, which chaos itself has.
+func (m *mutant) isConsumer() bool {
+	return slices.ContainsFunc(m.hunks, func(h hunk) bool { return strings.HasPrefix(h.file, "consumers/") })
+}
+
 // apply returns the mutated files by their names. read returns the source of one.
 func (m *mutant) apply(read func(file string) (string, error)) (map[string]string, error) {
 	files := map[string]string{}

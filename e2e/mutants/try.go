@@ -16,11 +16,15 @@ import (
 // within is how long a mutant may take to deliver; one that loses its way would take for ever.
 const within = 45 * time.Second
 
-// try runs chaos over a relay and returns the invariants that were violated.
-func try(ctx context.Context, chaos, relay string, m *mutant, seed uint64, length time.Duration) ([]string, error) {
+// try runs chaos over a relay, and a consumer if it has one of its own, and returns the invariants that
+// were violated.
+func try(ctx context.Context, chaos, relay, consumer string, m *mutant, seed uint64, length time.Duration) ([]string, error) {
 	args := []string{
 		"-relay", relay, "-setup", "single", "-seed", strconv.FormatUint(seed, 10),
 		"-duration", length.String(), "-only", m.faults, "-within", within.String(),
+	}
+	if consumer != "" {
+		args = append(args, "-consumer", consumer)
 	}
 	if m.window != "" {
 		args = append(args, "-window", m.window)
