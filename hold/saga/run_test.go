@@ -67,6 +67,33 @@ func TestStepsAreACacheOnly(t *testing.T) {
 	b.wantPeople(id, 2, 0, 2)
 }
 
+// TestStepsSeeWhatEarlierOnesMade: also those of a run before.
+func TestStepsSeeWhatEarlierOnesMade(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c, id := b.coordinator(), b.draft()
+	var seen []string
+	for _, fails := range []bool{true, false} {
+		won := b.win(b.request(id))
+		work := b.work(won)
+		do := work.Steps[1].Do
+		work.Steps[1].Do = func(ctx context.Context, call saga.Call) (string, error) {
+			seen = append(seen, call.Remote["person:0"])
+			if fails {
+				return "", errDied
+			}
+			return do(ctx, call)
+		}
+		if _, err := c.Run(t.Context(), won, work); (err != nil) != fails {
+			t.Errorf("run: %v", err)
+		}
+	}
+	made := read[string](t, b.people.Pool, `SELECT stable_id FROM outbox.hold_receipt WHERE step_key = 'person:0'`)
+	if want := []string{made, made}; !slices.Equal(seen, want) {
+		t.Errorf("the second step saw %v, want %v", seen, want)
+	}
+}
+
 // TestFinalTransactionLocksTheSubject: a reaper, or anybody, skips it meanwhile.
 func TestFinalTransactionLocksTheSubject(t *testing.T) {
 	t.Parallel()
