@@ -58,7 +58,7 @@ type request struct {
 // anyRequest makes a request, byte by byte, and judges its answer.
 func (b *testBundle) anyRequest(t *rapid.T, host string) {
 	r := drawRequest(t)
-	text := r.method + " " + r.target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + strings.Join(r.headers, "")
+	text := r.method + " " + r.target + " HTTP/1.1\r\nHost: x\r\n" + strings.Join(r.headers, "")
 	if r.body != "" {
 		text += fmt.Sprintf("Content-Length: %d\r\n", len(r.body))
 	}
@@ -69,8 +69,8 @@ func (b *testBundle) anyRequest(t *rapid.T, host string) {
 	var problem wire.Problem
 	switch {
 	case response.Header.Get("X-Content-Type-Options") == "":
-		// The server of the standard library refused it before anybody saw it.
-		if response.StatusCode < 400 || response.StatusCode >= 500 {
+		// The server of the standard library answered before anybody saw it: it refused, or OPTIONS * has no body.
+		if response.StatusCode >= 500 || response.StatusCode < 400 && (r.target != "*" || len(body) > 0) {
 			t.Fatalf("%q: answer is %d %q", text, response.StatusCode, body)
 		}
 	case response.StatusCode == http.StatusOK:
@@ -150,7 +150,7 @@ func drawRequest(t *rapid.T) request {
 		r.body = rapid.OneOf(rapid.SampledFrom([]string{
 			`{}`, `null`, `[]`, `""`, `{"reason":"x"}`, `{"reason":null}`, `{"reason":"\u0000"}`, `{"reason":"\ud800"}`, "{\"reason\":\"\xff\"}", `{"reason":1}`,
 			`{"expires_at":"0000-01-01T00:00:00Z"}`, `{"expires_at":"9999-12-31T23:59:59.999999999Z","on_expiry":"cancel"}`, `{"expires_at":"2030-01-02T03:04:05-24:00"}`,
-			`{"on_expiry":"release"}`, `{"a":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}`, strings.Repeat(" ", 20_000), `{"reason":"` + strings.Repeat("x", 1025) + `"}`,
+			`{"on_expiry":"release"}`, `{"a":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}`, `{"reason":"` + strings.Repeat("x", 1025) + `"}`,
 		}), rapid.StringN(1, 60, -1)).Draw(t, "body")
 	}
 	return r
