@@ -302,7 +302,11 @@ func TestCancelHasATimeLimit(t *testing.T) {
 	b.wantState(id, saga.StateCompensating)
 	b.desk.first(nil)
 	b.due(id)
-	if r := b.tick(c); r.Aborted != 1 || b.desk.count("cancel") != 2 {
+	var err error
+	if b.store, err = saga.New(saga.Config{}); err != nil { // with time for a real answer
+		t.Fatal(err)
+	}
+	if r := b.tick(b.survivor()); r.Aborted != 1 || b.desk.count("cancel") != 2 {
 		t.Errorf("the next report is %+v, after %d cancels", r, b.desk.count("cancel"))
 	}
 }
