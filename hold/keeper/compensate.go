@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/hold"
+	"github.com/holdfast-dev/holdfast/hold/internal/round"
 )
 
 // compensate goes on with cancelled generations that have something left to undo: those that
@@ -14,24 +15,24 @@ func (k *Keeper) compensate(ctx context.Context, r *Report) error {
 	if k.cfg.Compensator == nil {
 		return nil
 	}
-	var found faults
+	var found round.Faults
 	for range k.cfg.Most {
 		turns, err := k.store.CompensationDue(ctx, k.db, k.cfg.Turn, 1)
 		if err != nil {
-			found.add(err)
+			found.Add(err)
 			break
 		}
 		if len(turns) == 0 {
 			break
 		}
 		if err := k.undo(ctx, turns[0], r); err != nil {
-			found.add(fmt.Errorf("undo operation %s generation %d: %w", turns[0].Hold.Operation, turns[0].Hold.Generation, err))
+			found.Add(fmt.Errorf("undo operation %s generation %d: %w", turns[0].Hold.Operation, turns[0].Hold.Generation, err))
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return found.join()
+	return found.Join()
 }
 
 func (k *Keeper) undo(ctx context.Context, t hold.Turn, r *Report) error {

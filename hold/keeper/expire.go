@@ -7,30 +7,31 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hold"
+	"github.com/holdfast-dev/holdfast/hold/internal/round"
 	"github.com/holdfast-dev/holdfast/outbox"
 )
 
 // expire looks after the overdue generations whose turn it is, one at a time, so that the
 // lease of a turn has to last for one question only.
 func (k *Keeper) expire(ctx context.Context, r *Report) error {
-	var found faults
+	var found round.Faults
 	for range k.cfg.Most {
 		turns, err := k.store.Overdue(ctx, k.db, k.cfg.Turn, k.cfg.Resolver == nil, 1)
 		if err != nil {
-			found.add(err)
+			found.Add(err)
 			break
 		}
 		if len(turns) == 0 {
 			break
 		}
 		if err := k.decide(ctx, turns[0], r); err != nil {
-			found.add(fmt.Errorf("decide operation %s generation %d: %w", turns[0].Hold.Operation, turns[0].Hold.Generation, err))
+			found.Add(fmt.Errorf("decide operation %s generation %d: %w", turns[0].Hold.Operation, turns[0].Hold.Generation, err))
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return found.join()
+	return found.Join()
 }
 
 // decide gives one overdue generation its end, or puts it off.

@@ -81,28 +81,3 @@ func (k *Keeper) Pass(ctx context.Context) (*Report, error) {
 	}
 	return r, errors.Join(errs...)
 }
-
-// maxErrors is how many faults of a pass are kept; the others are like them.
-const maxErrors = 10
-
-// faults collects the errors of a pass.
-type faults struct {
-	kept []error
-	more int
-}
-
-func (f *faults) add(err error) {
-	if len(f.kept) < maxErrors {
-		f.kept = append(f.kept, err)
-	} else {
-		f.more++
-	}
-}
-
-func (f *faults) join() error {
-	if f.more > 0 {
-		f.kept = append(f.kept, fmt.Errorf("%d more errors", f.more))
-		f.more = 0
-	}
-	return errors.Join(f.kept...)
-}

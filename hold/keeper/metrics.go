@@ -2,25 +2,22 @@ package keeper
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/holdfast-dev/holdfast/hold"
+	"github.com/holdfast-dev/holdfast/hold/internal/round"
 )
 
-// metrics shows what was measured last whenever somebody collects. Numbers that are old are
-// not shown: one that stands still looks like a system that is well. Their one label is a
-// state, of three.
+// metrics shows what was measured last whenever somebody collects. Their one label is a state, of
+// three.
 type metrics struct {
 	held, generations, quarantined metric.Int64ObservableGauge
 	oldestHeld, oldestOverdue      metric.Float64ObservableGauge
 
-	mu    sync.Mutex
-	last  hold.Measurement
-	until time.Time // by the clock of the process
+	last round.Latest[hold.Measurement]
 }
 
 func newMetrics(provider metric.MeterProvider) (*metrics, error) {
@@ -49,17 +46,9 @@ func newMetrics(provider metric.MeterProvider) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) keep(last hold.Measurement, fresh time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.last, m.until = last, time.Now().Add(fresh)
-}
-
 func (m *metrics) observe(_ context.Context, o metric.Observer) error {
-	m.mu.Lock()
-	last, until := m.last, m.until
-	m.mu.Unlock()
-	if time.Now().After(until) {
+	last, _, fresh := m.last.Get()
+	if !fresh {
 		return nil
 	}
 	for state, n := range map[string]int64{"active": last.HeldActive, "overdue": last.HeldOverdue, "superseded": last.HeldSuperseded} {
@@ -80,7 +69,7 @@ func (k *Keeper) measure(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	k.metrics.keep(last, 3*k.cfg.Every+time.Minute)
+	k.metrics.last.Keep(last, 3*k.cfg.Every+time.Minute)
 	r.Waiting = last
 	k.alarm(last)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast-dev/holdfast/hold/saga"
@@ -42,5 +43,30 @@ func TestTableTakesOnlySoundOperations(t *testing.T) {
 		if _, err := b.Pool.Exec(t.Context(), `INSERT INTO outbox.saga_step VALUES ($1, DEFAULT, 1, $2, 'k', 'r')`, id, key); err == nil {
 			t.Errorf("step key %q was taken", key)
 		}
+	}
+}
+
+// TestTimesAreOfTheWallClock: and not of the beginning of a transaction, which may be long ago.
+func TestTimesAreOfTheWallClock(t *testing.T) {
+	t.Parallel()
+	b := setupAlone(t, saga.Settings{})
+	id := b.draft()
+	b.win(b.request(id))
+	err := pgx.BeginFunc(t.Context(), b.Pool, func(tx pgx.Tx) error {
+		var late bool
+		for _, sql := range []string{
+			`INSERT INTO outbox.saga_step VALUES ($1, DEFAULT, 1, 'a', 'a', 'a') RETURNING recorded_at > now()`,
+			`UPDATE outbox.saga_operation SET created_at = DEFAULT, updated_at = DEFAULT WHERE operation_id = $1 RETURNING least(created_at, updated_at) > now()`,
+			`INSERT INTO outbox.hold_operation (operation_id) VALUES ($1) RETURNING created_at > now()`,
+			`INSERT INTO outbox.hold_generation (operation_id, generation, principal) VALUES ($1, 1, 'p') RETURNING registered_at > now()`,
+		} {
+			if err := tx.QueryRow(t.Context(), sql, id).Scan(&late); err != nil || !late {
+				t.Errorf("%s: %v, %v", sql, late, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/hold/internal/call"
 )
 
 // locked is the row of an operation under its lock.
@@ -120,6 +123,9 @@ func (s *Store) resume(ctx context.Context, tx pgx.Tx, r Request, row *locked) (
 		return Completed{json.RawMessage(*row.Result)}, nil
 	}
 	if row.State == StateAborted {
+		if row.Generation == math.MaxInt32 {
+			return nil, call.Invalid("generation", "is the last one that there can be", "Reserve another id for the operation.")
+		}
 		return s.win(ctx, tx, r, "restart.sql", false, func(holder uuid.UUID) []any {
 			return []any{r.ID, r.Kind, holder, s.settings.Lease, string(r.Basis), r.Digest.Sum(), r.Digest.KeyID(), r.Participants}
 		})

@@ -34,15 +34,18 @@ func TestClaimOutcomes(t *testing.T) {
 		set    string // what the row is then
 		gone   bool   // the subject
 		other  bool   // the request has another digest
+		kind   string // of the request, when it is another one under the same digest
 		want   string
 		status int
 	}{
 		"absent":                             {absent: true, want: "won"},
 		"completed":                          {set: completed, want: "completed", status: 200},
+		"completed, other digest":            {set: completed, other: true, want: "completed", status: 200},
 		"completed, subject gone":            {set: completed, gone: true, want: "completed", status: 200},
 		"absent, subject gone":               {absent: true, gone: true, want: "subject_gone", status: 404},
 		"in progress, subject gone":          {gone: true, want: "subject_gone", status: 404},
 		"compensating":                       {set: compensating, want: "in_progress", status: 503},
+		"compensating, subject gone":         {set: compensating, gone: true, want: "subject_gone", status: 404},
 		"compensating, other digest":         {set: compensating, other: true, want: "digest_mismatch", status: 409},
 		"in progress, live":                  {want: "in_progress", status: 503},
 		"in progress, live, other digest":    {other: true, want: "digest_mismatch", status: 409},
@@ -52,6 +55,10 @@ func TestClaimOutcomes(t *testing.T) {
 		"aborted, other digest":              {set: aborted, other: true, want: "won"},
 		"aborted, subject gone":              {set: aborted, gone: true, want: "subject_gone", status: 404},
 		"stuck":                              {set: stuck, want: "needs_operator", status: 503},
+		"stuck, other digest":                {set: stuck, other: true, want: "digest_mismatch", status: 409},
+		"stuck, subject gone":                {set: stuck, gone: true, want: "subject_gone", status: 404},
+		"stuck, other kind":                  {set: stuck, kind: "order.change", want: "digest_mismatch", status: 409},
+		"in progress, expired, other kind":   {set: expired, kind: "order.change", want: "digest_mismatch", status: 409},
 	} {
 		id := b.draft()
 		if !c.absent {
@@ -66,6 +73,9 @@ func TestClaimOutcomes(t *testing.T) {
 		r := b.request(id)
 		if c.other {
 			r = b.requestOf(id, order{"Ada", "1.5"}, `{"today":"2026-11-30"}`)
+		}
+		if c.kind != "" {
+			r.Kind = c.kind
 		}
 		got := b.claim(r)
 		if got.Name() != c.want || got.HTTPStatus() != c.status {
@@ -114,10 +124,24 @@ func TestStealKeepsWhatIsPinned(t *testing.T) {
 		t.Errorf("first is %+v, stolen as %+v", first.Claim, second)
 	}
 	b.exec(`INSERT INTO outbox.saga_step VALUES ($1, DEFAULT, 1, 'person:0', 'person', 'p')`, id)
-	b.exec(`UPDATE outbox.saga_operation SET state = 'aborted', lease_holder = NULL, lease_expires_at = NULL WHERE operation_id = $1`, id)
+	b.exec(`UPDATE outbox.saga_operation SET state = 'aborted', lease_holder = NULL, lease_expires_at = NULL, attempts = 7,
+		updated_at = clock_timestamp() - interval '1 d', next_attempt_at = clock_timestamp() - interval '1 d'`)
+	var err error
+	if b.keys, err = saga.NewKeys("k2", map[string][]byte{"k1": make([]byte, 32), "k2": append(make([]byte, 31), 1)}); err != nil {
+		t.Fatal(err)
+	}
+	participants := late.Participants
+	late = b.requestOf(id, order{"Eva", "2.00"}, `{"today":"2026-12-24"}`)
+	late.Participants, late.Kind = participants, "order.change"
 	third := b.win(late)
-	if third.Stolen || third.Generation != 2 || string(third.Basis) != `{"today": "2026-12-24"}` || third.Participants[0] != "another" {
+	if third.Stolen || third.Generation != 2 || string(third.Basis) != `{"today": "2026-12-24"}` || third.Participants[0] != "another" || third.Holder == second.Holder {
 		t.Errorf("the next generation is %+v", third)
+	}
+	fresh := read[bool](t, b.Pool, `SELECT request_digest = $1 AND digest_key_id = 'k2' AND kind = 'order.change' AND attempts = 0 AND next_attempt_at > clock_timestamp() - interval '1 min'
+		AND updated_at > clock_timestamp() - interval '1 min' AND lease_expires_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '30 s'
+		FROM outbox.saga_operation`, late.Digest.Sum())
+	if !fresh {
+		t.Errorf("the row is %s", read[string](t, b.Pool, `SELECT o::text FROM outbox.saga_operation o`))
 	}
 	if n := read[int](t, b.Pool, `SELECT count(*) FROM outbox.saga_step`); n != 0 {
 		t.Errorf("%d steps of the last generation are left", n)

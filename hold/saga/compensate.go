@@ -4,32 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/holdfast-dev/holdfast/hold/internal/round"
 )
-
-// maxErrors is how many faults of a tick are kept; the others are like them.
-const maxErrors = 10
-
-// faults collects the errors of a tick.
-type faults struct {
-	kept []error
-	more int
-}
-
-func (f *faults) add(err error) {
-	if len(f.kept) < maxErrors {
-		f.kept = append(f.kept, err)
-	} else {
-		f.more++
-	}
-}
-
-func (f *faults) join() error {
-	if f.more > 0 {
-		f.kept = append(f.kept, fmt.Errorf("%d more errors", f.more))
-		f.more = 0
-	}
-	return errors.Join(f.kept...)
-}
 
 // compensateDue undoes what nobody ends. One bad operation does not stop the others.
 func (c *Coordinator) compensateDue(ctx context.Context, r *Report) error {
@@ -37,16 +14,16 @@ func (c *Coordinator) compensateDue(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	var found faults
+	var found round.Faults
 	for _, d := range due {
 		if err := c.compensate(ctx, d, r); err != nil {
-			found.add(fmt.Errorf("compensate operation %s generation %d: %w", d.Operation, d.Generation, err))
+			found.Add(fmt.Errorf("compensate operation %s generation %d: %w", d.Operation, d.Generation, err))
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return found.join()
+	return found.Join()
 }
 
 func (c *Coordinator) compensate(ctx context.Context, d Due, r *Report) error {

@@ -3,11 +3,15 @@ package saga_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/holdfast-dev/holdfast/hold/receipt"
 	"github.com/holdfast-dev/holdfast/hold/saga"
 )
 
@@ -138,6 +142,98 @@ func TestLostLeaseStopsTheWork(t *testing.T) {
 	}
 	if _, err := c.Run(t.Context(), won, work); !errors.Is(err, saga.ErrLeaseLost) {
 		t.Errorf("run: %v", err)
+	}
+	b.wantState(id, saga.StateInProgress)
+}
+
+// outage is a pool whose database is away while the switch is on.
+type outage struct {
+	*pgxpool.Pool
+	away  atomic.Bool
+	tried chan struct{} // receives when a connection was refused, if somebody waits
+}
+
+func (b *bundle) outage() *outage {
+	b.t.Helper()
+	o := &outage{tried: make(chan struct{})}
+	config, err := pgxpool.ParseConfig(b.URL)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	config.PrepareConn = func(context.Context, *pgx.Conn) (bool, error) { return !o.away.Load(), nil }
+	config.BeforeConnect = func(context.Context, *pgx.ConnConfig) error {
+		if !o.away.Load() {
+			return nil
+		}
+		select {
+		case o.tried <- struct{}{}:
+		default:
+		}
+		return errDied
+	}
+	if o.Pool, err = pgxpool.NewWithConfig(b.t.Context(), config); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(o.Close)
+	return o
+}
+
+// TestHeartbeatGivesUpAfterAWholeLease: while the database of the lease is away it is tried again, and one
+// renewal that comes through is enough; when none did for a whole lease the work stops, although
+// nobody took the operation.
+func TestHeartbeatGivesUpAfterAWholeLease(t *testing.T) {
+	t.Parallel()
+	const lease = 4 * time.Second
+	b := setupWith(t, saga.Settings{Lease: lease, Heartbeat: 20 * time.Millisecond, ParticipantTimeout: lease * 3 / 4, Margin: time.Millisecond})
+	o := b.outage()
+	c, err := saga.NewCoordinator(b.Pool, b.store, map[string]saga.Participants{kind: {"people": b.desk}}, saga.Options{LeasePool: o.Pool, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := b.draft()
+	won := b.win(b.request(id))
+	refused := func(ctx context.Context) error {
+		select {
+		case <-o.tried:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	var back time.Time
+	last := 0
+	work := saga.Work{Final: b.final(won)}
+	for i := range 1000 {
+		key, err := receipt.Indexed("person", i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		work.Steps = append(work.Steps, saga.Step{Key: key, Kind: "person", Do: func(ctx context.Context, _ saga.Call) (string, error) {
+			last = i
+			if i > 0 { // each of them lasts until a renewal has failed
+				o.away.Store(true)
+				return "made", refused(ctx)
+			}
+			o.away.Store(true)
+			for range 3 {
+				back = time.Now() // the renewal that comes through begins after the last of them
+				if err := refused(ctx); err != nil {
+					return "", err
+				}
+			}
+			expires := read[time.Time](t, b.Pool, `SELECT lease_expires_at FROM outbox.saga_operation`)
+			o.away.Store(false)
+			b.until("the lease is renewed", func() bool {
+				return read[time.Time](t, b.Pool, `SELECT lease_expires_at FROM outbox.saga_operation`).After(expires)
+			})
+			return "made", nil
+		}})
+	}
+	if _, err := c.Run(t.Context(), won, work); !errors.Is(err, saga.ErrLeaseLost) {
+		t.Errorf("run: %v", err)
+	}
+	if after := time.Since(back); after < lease || last == 0 || last == 999 {
+		t.Errorf("it gave up after %s, in step %d", after, last)
 	}
 	b.wantState(id, saga.StateInProgress)
 }

@@ -37,7 +37,7 @@ func (c *Coordinator) measure(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	c.metrics.keep(last, leadFor*c.store.settings.Period+time.Minute)
+	c.metrics.last.Keep(last, leadFor*c.store.settings.Period+time.Minute)
 	r.Waiting = last
 	c.alarm(ctx, last)
 	return nil

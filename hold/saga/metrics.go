@@ -2,12 +2,12 @@ package saga
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/holdfast-dev/holdfast/hold/internal/round"
 )
 
 const scope = "github.com/holdfast-dev/holdfast/hold/saga"
@@ -39,16 +39,12 @@ func countReleaseFailed(ctx context.Context) {
 	}
 }
 
-// metrics shows what was measured last whenever somebody collects. Numbers that are old are not
-// shown: one that stands still looks like a system that is well.
+// metrics shows what was measured last whenever somebody collects.
 type metrics struct {
 	operations                                       metric.Int64ObservableGauge
 	oldestUnreleased, oldestCompensating, lastTicked metric.Float64ObservableGauge
 
-	mu       sync.Mutex
-	last     Measurement
-	measured time.Time // by the clock of the process, as until
-	until    time.Time
+	last round.Latest[Measurement]
 }
 
 func newMetrics(provider metric.MeterProvider) (*metrics, error) {
@@ -75,18 +71,9 @@ func newMetrics(provider metric.MeterProvider) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) keep(last Measurement, fresh time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.last, m.measured = last, time.Now()
-	m.until = m.measured.Add(fresh)
-}
-
 func (m *metrics) observe(_ context.Context, o metric.Observer) error {
-	m.mu.Lock()
-	last, measured, until := m.last, m.measured, m.until
-	m.mu.Unlock()
-	if time.Now().After(until) {
+	last, age, fresh := m.last.Get()
+	if !fresh {
 		return nil
 	}
 	for state, n := range map[string]int64{
@@ -98,7 +85,7 @@ func (m *metrics) observe(_ context.Context, o metric.Observer) error {
 	o.ObserveFloat64(m.oldestUnreleased, last.OldestUnreleased.Seconds())
 	o.ObserveFloat64(m.oldestCompensating, last.OldestCompensating.Seconds())
 	if last.LastTick != nil {
-		o.ObserveFloat64(m.lastTicked, (*last.LastTick + time.Since(measured)).Seconds())
+		o.ObserveFloat64(m.lastTicked, (*last.LastTick + age).Seconds())
 	}
 	return nil
 }

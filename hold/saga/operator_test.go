@@ -74,16 +74,18 @@ func TestActsOfPeopleAreChecked(t *testing.T) {
 func TestListChooses(t *testing.T) {
 	t.Parallel()
 	b := setupAlone(t, saga.Settings{})
-	first, second := b.draft(), b.draft()
+	first, second, third := b.draft(), b.draft(), b.draft()
 	b.win(b.request(first))
 	b.win(b.request(second))
+	b.win(b.request(third))
 	b.exec(`UPDATE outbox.saga_operation SET state = 'completed', result = '{}', lease_holder = NULL, lease_expires_at = NULL WHERE operation_id = $1`, second)
+	b.exec(`UPDATE outbox.saga_operation SET state = 'completed', result = '{}', events_released = true, lease_holder = NULL, lease_expires_at = NULL WHERE operation_id = $1`, third)
 	for name, c := range map[string]struct {
 		filter saga.Filter
 		want   []uuid.UUID
 	}{
-		"all":         {saga.Filter{}, []uuid.UUID{first, second}},
-		"by state":    {saga.Filter{States: []saga.State{saga.StateCompleted, saga.StateStuck}}, []uuid.UUID{second}},
+		"all":         {saga.Filter{}, []uuid.UUID{first, second, third}},
+		"by state":    {saga.Filter{States: []saga.State{saga.StateCompleted, saga.StateStuck}}, []uuid.UUID{second, third}},
 		"unreleased":  {saga.Filter{Unreleased: true}, []uuid.UUID{second}},
 		"by kind":     {saga.Filter{Kind: "other"}, nil},
 		"by id":       {saga.Filter{Operation: first}, []uuid.UUID{first}},

@@ -299,6 +299,16 @@ func TestCancelHasATimeLimit(t *testing.T) {
 	if r, err := c.Tick(t.Context()); !errors.Is(err, context.DeadlineExceeded) || r.PutOff != 1 {
 		t.Errorf("report is %+v, error %v", r, err)
 	}
+	b.wantState(id, saga.StateCompensating)
+	b.desk.first(nil)
+	b.due(id)
+	var err error
+	if b.store, err = saga.New(saga.Config{}); err != nil { // with time for a real answer
+		t.Fatal(err)
+	}
+	if r := b.tick(b.survivor()); r.Aborted != 1 || b.desk.count("cancel") != 2 {
+		t.Errorf("the next report is %+v, after %d cancels", r, b.desk.count("cancel"))
+	}
 }
 
 // TestKilledReconcilerLeavesNothingBehind: between its claim and the cancel, and between the cancel and

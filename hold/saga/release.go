@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/hold/internal/round"
 )
 
 // releaseDue repeats releases that were not confirmed, for ever: the operation is completed, and its
@@ -15,16 +17,16 @@ func (c *Coordinator) releaseDue(ctx context.Context, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("list operations to release: %w", err)
 	}
-	var found faults
+	var found round.Faults
 	for _, d := range due {
 		if err := c.releaseOne(ctx, d, r); err != nil {
-			found.add(fmt.Errorf("release operation %s generation %d: %w", d.Operation, d.Generation, err))
+			found.Add(fmt.Errorf("release operation %s generation %d: %w", d.Operation, d.Generation, err))
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return found.join()
+	return found.Join()
 }
 
 func (c *Coordinator) releaseOne(ctx context.Context, d Due, r *Report) error {

@@ -38,6 +38,89 @@ func TestRunCompletesAndReleases(t *testing.T) {
 	if b.desk.count("register") != 1 || b.desk.count("release") != 1 {
 		t.Errorf("participant was asked %v", b.desk.calls)
 	}
+	b.wantSubjects(0)
+	// Of the request there is the digest, and nothing else.
+	if n := read[int](t, b.Pool, `SELECT (SELECT count(*) FROM outbox.saga_operation o WHERE o::text LIKE '%Ada%') + (SELECT count(*) FROM outbox.saga_step s WHERE s::text LIKE '%Ada%')`); n != 0 {
+		t.Errorf("%d rows have the request", n)
+	}
+}
+
+// TestStepsAreACacheOnly: a successor that finds none of them makes each call again, with the same bytes, and has the
+// same answers.
+func TestStepsAreACacheOnly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.coordinator()
+	id := b.abandon(c, "1 s")
+	const steps = `SELECT string_agg(step_key || ' ' || remote_id, ', ' ORDER BY step_key) FROM outbox.saga_step`
+	before := read[string](t, b.Pool, steps)
+	b.exec(`DELETE FROM outbox.saga_step`)
+	b.run(c, b.win(b.request(id)))
+	if after := read[string](t, b.Pool, steps); after != before {
+		t.Errorf("steps were %s and are %s", before, after)
+	}
+	for _, key := range []string{"person:0", "person:1"} {
+		if sent := b.desk.sent(key); len(sent) != 2 || sent[0] != sent[1] {
+			t.Errorf("%s was called with %q", key, sent)
+		}
+	}
+	b.wantPeople(id, 2, 0, 2)
+}
+
+// TestStepsSeeWhatEarlierOnesMade: also those of a run before.
+func TestStepsSeeWhatEarlierOnesMade(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c, id := b.coordinator(), b.draft()
+	var seen []string
+	for _, fails := range []bool{true, false} {
+		won := b.win(b.request(id))
+		work := b.work(won)
+		do := work.Steps[1].Do
+		work.Steps[1].Do = func(ctx context.Context, call saga.Call) (string, error) {
+			seen = append(seen, call.Remote["person:0"])
+			if fails {
+				return "", errDied
+			}
+			return do(ctx, call)
+		}
+		if _, err := c.Run(t.Context(), won, work); (err != nil) != fails {
+			t.Errorf("run: %v", err)
+		}
+	}
+	made := read[string](t, b.people.Pool, `SELECT stable_id FROM outbox.hold_receipt WHERE step_key = 'person:0'`)
+	if want := []string{made, made}; !slices.Equal(seen, want) {
+		t.Errorf("the second step saw %v, want %v", seen, want)
+	}
+}
+
+// TestFinalTransactionLocksTheSubject: a reaper, or anybody, skips it meanwhile.
+func TestFinalTransactionLocksTheSubject(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c, id := b.coordinator(), b.draft()
+	won := b.win(b.request(id))
+	work := b.work(won)
+	final := work.Final
+	work.Final = func(ctx context.Context, tx pgx.Tx, remote map[string]string) (json.RawMessage, error) {
+		free := read[int](t, b.Pool, `SELECT count(*) FROM (SELECT FROM draft FOR UPDATE SKIP LOCKED) d`)
+		if free != 0 {
+			t.Error("the subject is free")
+		}
+		return final(ctx, tx, remote)
+	}
+	if _, err := c.Run(t.Context(), won, work); err != nil {
+		t.Fatal(err)
+	}
+	b.wantSubjects(0)
+}
+
+// wantSubjects checks how many drafts there are.
+func (b *bundle) wantSubjects(want int) {
+	b.t.Helper()
+	if n := read[int](b.t, b.Pool, `SELECT count(*) FROM draft`); n != want {
+		b.t.Errorf("%d subjects are there, want %d", n, want)
+	}
 }
 
 // TestRunResumesBehindWhatIsRecorded: the lease of a run that failed is let go at once; the next run
@@ -182,6 +265,9 @@ func TestStolenLeaseDoesNotCommit(t *testing.T) {
 		}
 		if n := read[int](t, b.Pool, `SELECT count(*) FROM orders WHERE id = $1`, id); n != 0 {
 			t.Errorf("%s: the result was committed", sql)
+		}
+		if n := read[int](t, b.Pool, `SELECT count(*) FROM draft WHERE id = $1`, id); n != 1 {
+			t.Errorf("%s: the subject is consumed", sql)
 		}
 		b.wantPeople(id, 2, 2, 0)
 	}

@@ -11,14 +11,17 @@ import (
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
-// TestSagaInstallsAlone: a coordinator's database needs no log. One that comes later, or that was
-// there before, lies beside it, and all of it is as the canonical schema has it.
-func TestSagaInstallsAlone(t *testing.T) {
+// TestComponentInstallsAlone: the database of a consumer or a coordinator needs no log. One that comes
+// later, or that was there before, lies beside it, and all of it is as the canonical schema has it.
+func TestComponentInstallsAlone(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][][]canonical.Component{
-		"alone":             {{canonical.Saga}},
-		"a log comes later": {{canonical.Saga}, {canonical.Outbox, canonical.Saga}},
-		"beside a consumer": {{canonical.Consumer}, {canonical.Saga}},
+		"consumer":                           {{canonical.Consumer}},
+		"consumer, and a log comes later":    {{canonical.Consumer}, {canonical.Outbox, canonical.Consumer}},
+		"consumer beside a log":              {{canonical.Outbox, canonical.Relay}, {canonical.Consumer}},
+		"coordinator":                        {{canonical.Saga}},
+		"coordinator, and a log comes later": {{canonical.Saga}, {canonical.Outbox, canonical.Saga}},
+		"coordinator beside a consumer":      {{canonical.Consumer}, {canonical.Saga}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +37,7 @@ func TestSagaInstallsAlone(t *testing.T) {
 				}
 			}
 			wantDifferences(t, verify(t, db.Pool, gen.VerifyOptions{}))
-			if _, err := outbox.Verify(t.Context(), db.Pool, "", canonical.Saga); err != nil {
+			if _, err := outbox.Verify(t.Context(), db.Pool, "", steps[len(steps)-1]...); err != nil {
 				t.Error(err)
 			}
 		})
