@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 
@@ -64,6 +65,13 @@ func (g *gate) on(operation uuid.UUID, name string, times int, w way) <-chan str
 	r := &rule{operation: operation, name: name, times: times, way: w, reached: make(chan struct{})}
 	g.rules = append(g.rules, r)
 	return r.reached
+}
+
+// forget takes the rules of an operation away.
+func (g *gate) forget(operation uuid.UUID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rules = slices.DeleteFunc(g.rules, func(r *rule) bool { return r.operation == operation })
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -118,10 +118,16 @@ func (s *stack) snapshot() map[string]string {
 	digests := map[string]string{}
 	for name, db := range map[string]*outboxtest.Database{"intake": s.intake, "registry": s.registry} {
 		for _, table := range list[string](s, db, `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname IN ('public', 'outbox')`) {
-			digests[name+" "+table] = read[string](s, db, fmt.Sprintf(`SELECT count(*) || ' ' || coalesce(md5(string_agg(t::text, E'\n' ORDER BY t::text)), '') FROM %s t`, table))
+			digests[name+" "+table] = digestOf(s, db, table)
 		}
 	}
 	return digests
+}
+
+// digestOf returns one of the rows of a table.
+func digestOf(s *stack, db *outboxtest.Database, table string) string {
+	s.t.Helper()
+	return read[string](s, db, fmt.Sprintf(`SELECT count(*) || ' ' || coalesce(md5(string_agg(t::text, E'\n' ORDER BY t::text)), '') FROM %s t`, table))
 }
 
 // call makes a request at the registry, as the intake would without an operation.

@@ -256,7 +256,7 @@ func (s *stack) age(id uuid.UUID, over string) {
 // free lets any replica lead the reconciliation.
 func (s *stack) free() {
 	s.t.Helper()
-	s.exec(s.intake, `UPDATE outbox.saga_reconciler SET lease_until = clock_timestamp()`)
+	s.exec(s.intake, `UPDATE outbox.saga_reconciler SET lease_token = NULL, lease_until = NULL`)
 }
 
 func (s *stack) until(what string, is func() bool) {
