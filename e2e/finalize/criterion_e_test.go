@@ -31,6 +31,17 @@ func TestCriterionE(t *testing.T) {
 		r.tick()
 		s.wantUndone(id, 1)
 	})
+	t.Run("what has ended is left alone", func(t *testing.T) {
+		before := s.gate.total()
+		s.exec(s.intake, `UPDATE outbox.saga_operation SET next_attempt_at = '-infinity'`)
+		s.free()
+		if report := r.tick(); !report.Led || report.Aborted+report.Released+report.PutOff+report.Stuck != 0 {
+			t.Errorf("report is %+v", report)
+		}
+		if after := s.gate.total(); after != before {
+			t.Errorf("%d calls about what has ended", after-before)
+		}
+	})
 	s.settle()
 }
 

@@ -137,6 +137,13 @@ func (g *gate) of(operation uuid.UUID) []visit {
 	return all
 }
 
+// total counts all that came.
+func (g *gate) total() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.visits)
+}
+
 func (g *gate) count(operation uuid.UUID, name string) (n int) {
 	for _, v := range g.of(operation) {
 		if v.name == name {
@@ -159,16 +166,19 @@ func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 
 // lose has the service do it, and cuts the connection before the answer.
 func lose(_ http.ResponseWriter, r *http.Request, next http.Handler) {
-	next.ServeHTTP(httptest.NewRecorder(), r)
+	next.ServeHTTP(discarded(), r)
 	panic(http.ErrAbortHandler)
 }
 
 // late has the service do it, and keeps the answer until the caller has gone.
 func late(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	next.ServeHTTP(httptest.NewRecorder(), r)
+	next.ServeHTTP(discarded(), r)
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
 }
+
+// discarded takes an answer that nobody gets.
+func discarded() http.ResponseWriter { return httptest.NewRecorder() }
 
 // stall keeps the request until the channel is closed, and then passes it on, also when its caller has
 // gone: it was on its way.
@@ -185,9 +195,17 @@ func stallAnswer(open <-chan struct{}) way {
 		recorded := httptest.NewRecorder()
 		next.ServeHTTP(recorded, r)
 		<-open
-		w.WriteHeader(recorded.Code)
-		_, _ = w.Write(recorded.Body.Bytes())
+		replay(w, recorded)
 	}
+}
+
+// replay answers what was recorded.
+func replay(w http.ResponseWriter, recorded *httptest.ResponseRecorder) {
+	for name, values := range recorded.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(recorded.Code)
+	_, _ = w.Write(recorded.Body.Bytes()) // to a caller that may have gone
 }
 
 // teller remembers an answer.

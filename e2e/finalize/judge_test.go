@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -60,11 +61,15 @@ func eventsOf(made []string) (n int) {
 	return n
 }
 
+// graphFiled is that of an application.
+func graphFiled() graph {
+	return graph{State: "released", Steps: steps, Active: len(steps), Readable: len(steps), Free: eventsOf(steps), Households: 2, Applicants: 2}
+}
+
 // wantFiled wants one application, one graph in this generation, and nothing of the generations before.
 func (s *stack) wantFiled(id uuid.UUID, generation int) {
 	s.t.Helper()
-	want := graph{State: "released", Steps: steps, Active: len(steps), Readable: len(steps), Free: eventsOf(steps), Households: 2, Applicants: 2}
-	if diff := cmp.Diff(want, s.graphOf(id, generation)); diff != "" {
+	if diff := cmp.Diff(graphFiled(), s.graphOf(id, generation)); diff != "" {
 		s.t.Errorf("graph of generation %d (-want +got):\n%s", generation, diff)
 	}
 	for before := 1; before < generation; before++ {
@@ -133,9 +138,17 @@ func digestOf(s *stack, db *outboxtest.Database, table string) string {
 // call makes a request at the registry, as the intake would without an operation.
 func (s *stack) call(method, path, body string, headers ...string) answer {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	got, err := s.ask(method, s.url+path, body, headers...)
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	return got
+}
+
+func (s *stack) ask(method, url, body string, headers ...string) (answer, error) {
+	request, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
@@ -144,12 +157,20 @@ func (s *stack) call(method, path, body string, headers ...string) answer {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		s.t.Fatal(err)
+		return answer{}, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
+	return answer{response.StatusCode, string(text), response.Header}, err
+}
+
+// newGuest records a person that no operation made, and returns its id.
+func (s *stack) newGuest() string {
+	s.t.Helper()
+	got := s.call(http.MethodPost, "/v1/persons", `{"data":{"name":"SECRET-Guest"}}`)
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(got.body), &made); err != nil || made.ID == "" {
+		s.t.Fatalf("record a person: %s, %v", got, err)
 	}
-	return answer{response.StatusCode, string(text), response.Header}
+	return made.ID
 }

@@ -45,7 +45,7 @@ type settings struct {
 // service is one of the two.
 type service struct {
 	http.Handler
-	run func(ctx context.Context) error // until ctx ends; nil for nothing
+	run func(ctx context.Context) error // until ctx ends
 }
 
 // run serves until ctx ends. Its first line of output is the address that it listens on.
@@ -91,14 +91,18 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.DurationVar(&s.times.ParticipantTimeout, "timeout", 0, "how long one call may take")
 	flags.DurationVar(&s.times.Margin, "margin", 0, "what is left of a lease after the slowest call")
 	flags.DurationVar(&s.times.Grace, "grace", 0, "how long a lease must be over before an operation is undone")
-	flags.DurationVar(&s.times.Period, "period", 0, "pause between two ticks of the reconciler")
+	flags.DurationVar(&s.times.Period, "period", 0, "pause between two ticks of the reconciler, or two passes of the keeper")
 	flags.DurationVar(&s.times.Pause, "pause", 0, "pause after a failure of the reconciler")
+	flags.DurationVar(&s.times.MaxPause, "max-pause", 0, "longest pause after a failure")
 	return s, flags.Parse(args[1:])
 }
 
-func newRegistry(db *pgxpool.Pool, _ settings, env func(string) string, logger *slog.Logger) (service, error) {
-	s, err := registry.New(db, registry.Config{Token: holdhttp.HashToken(env("TOKEN")), Logger: logger})
-	return service{Handler: s}, err
+func newRegistry(db *pgxpool.Pool, set settings, env func(string) string, logger *slog.Logger) (service, error) {
+	s, err := registry.New(db, registry.Config{Token: holdhttp.HashToken(env("TOKEN")), Every: set.times.Period, Logger: logger})
+	if err != nil {
+		return service{}, err
+	}
+	return service{Handler: s, run: s.Run}, nil
 }
 
 func newIntake(db *pgxpool.Pool, set settings, env func(string) string, logger *slog.Logger) (service, error) {
@@ -146,8 +150,6 @@ func serve(ctx context.Context, s service, address string, stdout io.Writer) err
 		defer cancel()
 		return server.Shutdown(limited)
 	})
-	if s.run != nil {
-		group.Go(func() error { return s.run(ctx) })
-	}
+	group.Go(func() error { return s.run(ctx) })
 	return group.Wait()
 }

@@ -141,6 +141,56 @@ func TestZombieInTheSameGenerationIsHarmless(t *testing.T) {
 	b.wantPeople(id, 2, 0, 2)
 }
 
+// TestStolenWhileItRegisters: whoever was stolen from meanwhile makes no step, whether its successor is
+// still under way or has released.
+func TestStolenWhileItRegisters(t *testing.T) {
+	t.Parallel()
+	for name, goOn := range map[string]bool{"under way": false, "released": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			c, id := b.coordinator(), b.draft()
+			zombie := b.win(b.request(id))
+			b.desk.first(func(context.Context, string) error {
+				b.desk.first(nil)
+				if successor := b.steal(id); goOn {
+					b.run(c, successor)
+				}
+				return nil
+			})
+			work := b.work(zombie)
+			for i := range work.Steps {
+				work.Steps[i].Do = func(context.Context, saga.Call) (string, error) {
+					t.Error("the zombie makes a step")
+					return "", errDied
+				}
+			}
+			if _, err := c.Run(t.Context(), zombie, work); !errors.Is(err, saga.ErrLeaseLost) {
+				t.Errorf("the zombie ended with %v", err)
+			}
+		})
+	}
+}
+
+// TestRefusedBecauseItWasStolen: the participant refuses a call that comes after the successor's release,
+// and the zombie learns why.
+func TestRefusedBecauseItWasStolen(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c, id := b.coordinator(), b.draft()
+	zombie := b.win(b.request(id))
+	work := b.work(zombie)
+	do := work.Steps[1].Do
+	work.Steps[1].Do = func(ctx context.Context, call saga.Call) (string, error) {
+		b.run(c, b.steal(id))
+		return do(ctx, call)
+	}
+	if _, err := c.Run(t.Context(), zombie, work); !errors.Is(err, saga.ErrLeaseLost) || !errors.Is(err, outbox.ErrGenerationReleased) {
+		t.Errorf("the zombie ended with %v", err)
+	}
+	b.wantPeople(id, 2, 0, 2)
+}
+
 // TestExpiredLeaseThatNobodyStoleCommits: the token proves it.
 func TestExpiredLeaseThatNobodyStoleCommits(t *testing.T) {
 	t.Parallel()

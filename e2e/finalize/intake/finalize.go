@@ -37,8 +37,16 @@ func (s *Service) finalize(w http.ResponseWriter, r *http.Request) {
 	s.tell(w, outcome)
 }
 
-// drive claims the operation and runs it. Whoever loses it on the way asks once more what became of it.
+// drive claims the operation and runs it. Whoever lost it on the way asks once more what became of it.
 func (s *Service) drive(ctx context.Context, request saga.Request, form Form) (saga.Outcome, error) {
+	outcome, err := s.attempt(ctx, request, form)
+	if errors.Is(err, saga.ErrLeaseLost) {
+		return s.attempt(ctx, request, form)
+	}
+	return outcome, err
+}
+
+func (s *Service) attempt(ctx context.Context, request saga.Request, form Form) (saga.Outcome, error) {
 	outcome, err := s.coordinator.ClaimOrResume(ctx, request)
 	if err != nil {
 		return nil, err
@@ -52,11 +60,6 @@ func (s *Service) drive(ctx context.Context, request saga.Request, form Form) (s
 		return nil, err
 	}
 	answer, err := s.coordinator.Run(ctx, won, work)
-	if errors.Is(err, saga.ErrLeaseLost) {
-		if outcome, again := s.coordinator.ClaimOrResume(ctx, request); again == nil && outcome.Name() != "won" {
-			return outcome, nil
-		}
-	}
 	if err != nil {
 		return nil, err
 	}

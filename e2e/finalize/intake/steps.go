@@ -29,10 +29,16 @@ type plan struct {
 	errs  []error
 }
 
-// steps are the calls that a form needs: the applicant, the household, the applicant's membership, the
-// other members with theirs, and then the lists as they were sent.
+// steps are the calls that a form needs.
 func (s *Service) steps(form Form, pinned basis) ([]saga.Step, error) {
 	p := &plan{send: s.send}
+	p.form(form, pinned)
+	return p.steps, errors.Join(p.errs...)
+}
+
+// form adds the steps of a form: the applicant, the household, the applicant's membership, the other members
+// with theirs, and then the lists as they were sent.
+func (p *plan) form(form Form, pinned basis) {
 	for i, m := range form.Members {
 		p.add("person", i, "person", "/v1/persons", func(saga.Call) entry {
 			return entry{Data: map[string]string{"name": m.Name, "born": m.Born}}
@@ -48,7 +54,6 @@ func (s *Service) steps(form Form, pinned basis) ([]saga.Step, error) {
 	}
 	p.amounts("income", "/v1/incomes", form.Incomes, pinned)
 	p.amounts("asset", "/v1/assets", form.Assets, pinned)
-	return p.steps, errors.Join(p.errs...)
 }
 
 func (p *plan) amounts(kind, path string, list []Amount, pinned basis) {

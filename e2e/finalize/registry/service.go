@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/hold/holdhttp"
+	"github.com/holdfast-dev/holdfast/hold/keeper"
 	"github.com/holdfast-dev/holdfast/hold/wire"
 	"github.com/holdfast-dev/holdfast/outbox"
 )
@@ -21,6 +23,8 @@ const Caller = "intake"
 type Config struct {
 	// Token is the SHA-256 of the coordinator's token (holdhttp.HashToken). Required.
 	Token string
+	// Every is the pause between two passes of the keeper. Defaults to that of package keeper.
+	Every time.Duration
 	// Logger is where faults are told. Defaults to slog.Default.
 	Logger *slog.Logger
 }
@@ -30,6 +34,7 @@ type Service struct {
 	db     *pgxpool.Pool
 	tokens *holdhttp.Tokens
 	events *outbox.Publisher
+	keeper *keeper.Keeper
 	logger *slog.Logger
 	routes *http.ServeMux
 }
@@ -58,7 +63,11 @@ func New(db *pgxpool.Pool, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure the registry: %w", err)
 	}
-	s := &Service{db: db, tokens: tokens, events: events, logger: cfg.Logger, routes: http.NewServeMux()}
+	holds, err := keeper.New(db, keeper.Config{Every: cfg.Every, Compensator: eraser{}, Logger: cfg.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("configure the registry: %w", err)
+	}
+	s := &Service{db: db, keeper: holds, tokens: tokens, events: events, logger: cfg.Logger, routes: http.NewServeMux()}
 	surface, err := holdhttp.New(db, holdhttp.Config{
 		Authenticators: []holdhttp.Authenticator{tokens}, Callers: []string{Caller},
 		Compensator: eraser{}, Rate: 1000, Burst: 1000, Logger: cfg.Logger,
@@ -77,6 +86,10 @@ func New(db *pgxpool.Pool, cfg Config) (*Service, error) {
 
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
+
+// Run looks after the holds until ctx ends, and returns nil then: it goes on with compensation that was left
+// half-way, and prunes. Every replica runs it.
+func (s *Service) Run(ctx context.Context) error { return s.keeper.Run(ctx) }
 
 // known lets callers pass that have a token.
 func (s *Service) known(next http.HandlerFunc) http.Handler {
