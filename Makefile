@@ -11,6 +11,8 @@ TESTFLAGS ?=
 # The seed and the length of a chaos run; SEED=0 takes a fresh seed, which is printed.
 SEED      ?= 0
 DURATION  ?= 60s
+# How long the storm on e2e/finalize lasts; SEED as for chaos.
+FINALIZE_FOR ?= 60s
 # SERVE=1 keeps the demo running to look around in; DEMOFLAGS go to it as they are.
 SERVE     ?=
 DEMOFLAGS ?=
@@ -24,11 +26,11 @@ RACE_RUN   ?= .
 # Sources of this module; testdata holds examples that are wrong on purpose.
 GO_FILES = find . \( -name testdata -o -name node_modules -o -path './.*' \) -prune -o -name '*.go' -print
 
-.PHONY: help demo test test-pg18 test-pooler race lint verify bench bench-quick bench-peers fuzz clean chaos mutants
+.PHONY: help demo test test-pg18 test-pooler race lint verify bench bench-quick bench-peers fuzz clean chaos mutants finalize-storm
 .PHONY: property random-load race-short docs-check mod-check c-compiler
 
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## run the whole system once and check what arrives (SERVE=1 keeps it running)
 	go run ./e2e/demo $(if $(filter-out 0,$(SERVE)),-serve) $(DEMOFLAGS)
@@ -88,6 +90,9 @@ bench-peers: ## compare with public alternatives on the same work (BENCHFLAGS=)
 
 chaos: ## random load and faults against real processes, then the proof (SEED=, DURATION=)
 	go run ./e2e/chaos -seed $(SEED) -duration $(DURATION) $(CHAOSFLAGS)
+
+finalize-storm: ## random clients, crashes and lost calls on the two services of e2e/finalize (FINALIZE_FOR=, SEED=)
+	go test -count=1 -v -timeout 30m -run '^TestFinalizeStorm$$' ./e2e/finalize -finalize.for=$(FINALIZE_FOR) -finalize.seed=$(SEED)
 
 mutants: ## plant one bug after another and see chaos catch it
 	go run ./e2e/mutants

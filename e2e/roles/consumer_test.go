@@ -18,8 +18,8 @@ const (
 		VALUES ('c', 's', 1, 3, 'permanent', sha256('why'));
 		INSERT INTO outbox.consumer_dead_letter_history (dead_letter_id, stream_seq, attempts, consumer, stream, state, actor, reason)
 		VALUES (1, 1, 3, 'c', 's', 'dead', 'c', 'permanent')`
-	pause   = `INSERT INTO outbox.consumer_control (consumer_group, state, changed_by, reason) VALUES ('g', 'paused', 'me', 'why')`
-	replay  = `UPDATE outbox.consumer_dead_letter SET state = 'replay_requested', changed_at = now();
+	pause  = `INSERT INTO outbox.consumer_control (consumer_group, state, changed_by, reason) VALUES ('g', 'paused', 'me', 'why')`
+	replay = `UPDATE outbox.consumer_dead_letter SET state = 'replay_requested', changed_at = now();
 		INSERT INTO outbox.consumer_dead_letter_history (dead_letter_id, stream_seq, attempts, consumer, stream, state, actor, reason)
 		VALUES (1, 1, 3, 'c', 's', 'replay_requested', 'me', 'why')`
 	resolve = `UPDATE outbox.consumer_quarantine SET state = 'resolved', resolved_at = now(), resolved_by = 'me', resolution = 'why'`

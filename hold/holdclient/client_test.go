@@ -123,6 +123,10 @@ func TestRefusalsAreTyped(t *testing.T) {
 		if !errors.Is(err, w.target) || !errors.As(err, &problem) || problem.State != w.state || problem.Hint() == "" {
 			t.Errorf("%s: error is %v with %+v", name, err, problem)
 		}
+		var refused *outbox.HoldRefusedError // what a coordinator looks for
+		if errors.As(err, &refused) != (w.state != "") || refused != nil && (refused.State != w.state || refused.Operation == uuid.Nil) {
+			t.Errorf("%s: refusal is %+v", name, refused)
+		}
 		if errors.Is(err, holdclient.ErrUnknownOutcome) || requests.Load() != before+1 {
 			t.Errorf("%s: %d requests, error %v", name, requests.Load()-before, err)
 		}

@@ -121,6 +121,17 @@ func (e *ProblemError) Is(target error) bool {
 	return false
 }
 
+// As gives a refusal of a generation the type that it has in the participant itself, so that a
+// coordinator, which looks for it by errors.As, learns the highest generation also over HTTP.
+func (e *ProblemError) As(target any) bool {
+	refused, wanted := target.(**outbox.HoldRefusedError)
+	if !wanted || e.State == "" {
+		return false
+	}
+	*refused = &outbox.HoldRefusedError{Operation: e.Operation, Generation: e.Generation, State: e.State, MaxGeneration: e.MaxGeneration}
+	return true
+}
+
 // Retryable reports whether the same call may have another answer later.
 func (e *ProblemError) Retryable() bool {
 	switch e.Status {

@@ -74,11 +74,11 @@ func (c *Coordinator) run(ctx context.Context, won *Won, work Work) (Answer, err
 	beat := c.startHeartbeat(ctx, won.Claim)
 	defer beat.stop()
 	if err := c.prepare(beat.ctx, won, all); err != nil {
-		return Answer{}, parked(beat.ctx, err)
+		return Answer{}, c.parked(beat.ctx, won, err)
 	}
 	remote, err := c.makeSteps(beat.ctx, won, work.Steps)
 	if err != nil {
-		return Answer{}, parked(beat.ctx, err)
+		return Answer{}, c.parked(beat.ctx, won, err)
 	}
 	if beat.ctx.Err() != nil {
 		return Answer{}, context.Cause(beat.ctx)
@@ -97,7 +97,11 @@ func (c *Coordinator) prepare(ctx context.Context, won *Won, all []named) error 
 	if err := c.store.checkPinned(ctx, c.db, won.Claim, won.request.Digest); err != nil {
 		return err
 	}
-	return c.register(ctx, won, all)
+	if err := c.register(ctx, won, all); err != nil {
+		return err
+	}
+	// Whoever lost the lease while it registered learns it here, and makes no step.
+	return c.store.checkPinned(ctx, c.db, won.Claim, won.request.Digest)
 }
 
 // checkPinned compares what is pinned under the claim, before anybody is called.
@@ -166,10 +170,15 @@ func (c *Coordinator) letOut(ctx context.Context, won *Won, all []named) bool {
 	return true
 }
 
-// parked is the error of work that was interrupted: the loss of the lease, if that was why.
-func parked(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && isLost(cause) && !isLost(err) {
-		return fmt.Errorf("%w (%w)", cause, err)
+// parked is the error of work that was interrupted: the loss of the lease, if that was why. A holder that
+// was stolen from may learn it from a participant first, where its successor has ended the generation.
+func (c *Coordinator) parked(ctx context.Context, won *Won, err error) error {
+	lost := context.Cause(ctx)
+	if lost == nil && (Judge(err) == Refused || errors.Is(err, ErrGenerationClosed)) {
+		lost = c.store.checkPinned(ctx, c.db, won.Claim, won.request.Digest)
+	}
+	if isLost(lost) && !isLost(err) {
+		return fmt.Errorf("%w (%w)", lost, err)
 	}
 	return err
 }

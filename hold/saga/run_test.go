@@ -224,6 +224,25 @@ func TestZombieInTheSameGenerationIsHarmless(t *testing.T) {
 	b.wantPeople(id, 2, 0, 2)
 }
 
+// TestRefusedBecauseItWasStolen: the participant refuses a call that comes after the successor's release,
+// and the zombie learns why.
+func TestRefusedBecauseItWasStolen(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c, id := b.coordinator(), b.draft()
+	zombie := b.win(b.request(id))
+	work := b.work(zombie)
+	do := work.Steps[1].Do
+	work.Steps[1].Do = func(ctx context.Context, call saga.Call) (string, error) {
+		b.run(c, b.steal(id))
+		return do(ctx, call)
+	}
+	if _, err := c.Run(t.Context(), zombie, work); !errors.Is(err, saga.ErrLeaseLost) || !errors.Is(err, outbox.ErrGenerationReleased) {
+		t.Errorf("the zombie ended with %v", err)
+	}
+	b.wantPeople(id, 2, 0, 2)
+}
+
 // TestExpiredLeaseThatNobodyStoleCommits: the token proves it.
 func TestExpiredLeaseThatNobodyStoleCommits(t *testing.T) {
 	t.Parallel()

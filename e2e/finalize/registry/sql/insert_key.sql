@@ -1,0 +1,1 @@
+INSERT INTO fact_key (id, secret) VALUES ($1, $2)

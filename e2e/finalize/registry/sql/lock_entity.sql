@@ -1,0 +1,1 @@
+SELECT active FROM entity WHERE id = $1 FOR UPDATE
