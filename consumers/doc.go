@@ -90,6 +90,14 @@
 // handler that needs order compares versions. What is held is spoken for, so that a slow handler
 // does not lose its message. Two that prune skip each other's rows.
 //
+// # Replay
+//
+// A replay is requested, by people or by their tools, and performed here: a dead letter in the state
+// replay_requested, and a range of the stream as a consumer on it with -replay behind the name. Both go
+// through the claim of the fact, so however often one happens, by whichever instance, and wherever it
+// dies, the effect is one. Package [github.com/holdfast-dev/holdfast/consumers/people] has the states and
+// the crash table.
+//
 // # What it never does
 //
 // It never acknowledges because of an inbox row, never changes or deletes a fact, never changes

@@ -89,8 +89,7 @@ func TestDeadLettersAreReplayed(t *testing.T) {
 	}
 }
 
-// TestReplayThatDied: a claim that ran out is taken by another instance, which proves what was committed,
-// and the holder that comes too late ends nothing.
+// TestReplayThatDied: a claim that ran out is taken by another instance, which proves what was committed.
 func TestReplayThatDied(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
