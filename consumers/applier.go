@@ -9,7 +9,6 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/consumers/facts"
@@ -105,11 +104,6 @@ func (a *Applier) Apply(ctx context.Context, e event.Event) (Result, error) {
 		}
 		return Result{}, err
 	}
-	late, cancelLate := a.detached(ctx)
-	defer cancelLate()
-	if err := a.proveCommitted(late, done); err != nil {
-		return Result{}, err
-	}
 	a.tell(ctx, e, done.Result)
 	if a.cfg.Strict && done.open {
 		return done.Result, errInQuarantine
@@ -165,20 +159,27 @@ func (e *auditError) Unwrap() error { return e.error }
 
 // transaction is the protocol up to the commit, for one event or several: all of them or none.
 func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.Event) (done []applied, err error) {
-	plain, err := a.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	conn, err := a.pool.Acquire(ctx)
+	if err != nil {
+		return nil, Unavailable(&beginError{err})
+	}
+	defer conn.Release()
+	plain, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		return nil, Unavailable(&beginError{err})
 	}
 	committing := false
 	defer func() {
-		// After a commit the connection is somebody else's.
-		if err != nil && !committing && plain.Conn().IsClosed() {
+		if committing {
+			return // it was committed, or the connection is closed
+		}
+		if err != nil && plain.Conn().IsClosed() {
 			err = Unavailable(err)
 		}
 		// Whoever waits for this fact goes on before the message is given back.
 		late, cancel := a.detached(ctx)
 		defer cancel()
-		_ = plain.Rollback(late) // it was committed, or the connection is closed, which ends it too
+		_ = plain.Rollback(late) // else the connection is closed, which ends it too
 	}()
 	if done, err = a.apply(ctx, plain, events); err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.E
 	late, cancel := a.detached(ctx)
 	defer cancel()
 	committing = true
-	return done, commitError(plain.Commit(late))
+	return done, a.commitAndProve(late, plain, claimsOf(done))
 }
 
 // apply has the handler apply events in the transaction.
@@ -239,18 +240,6 @@ func claimsOf(done []applied) (all []facts.Claimed) {
 		}
 	}
 	return all
-}
-
-// commitError tells a refusal, after which nothing was written, from a loss of the answer.
-func commitError(err error) error {
-	var pg *pgconn.PgError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, pgx.ErrTxCommitRollback), errors.As(err, &pg) && classifyState(pg.Code) != Outage:
-		return fmt.Errorf("commit: %w", err)
-	}
-	return fmt.Errorf("%w: %w", ErrUnknownCommit, err)
 }
 
 // detached outlives ctx: ending a transaction must be tried, also when the handler was cut.
@@ -333,7 +322,7 @@ var ErrTimeout = errors.New("handling took too long")
 func (a *Applier) overdue(ctx context.Context, err error) error {
 	ctx, cancel := a.detached(ctx)
 	defer cancel()
-	if errors.As(err, new(*beginError)) || errors.Is(err, ErrUnknownCommit) || !errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, new(*beginError)) || errors.As(err, new(*committedError)) || errors.Is(err, ErrUnknownCommit) || !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if down := a.pool.Ping(ctx); down != nil {

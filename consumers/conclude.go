@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast-dev/holdfast/consumers/facts"
 )
@@ -107,24 +108,56 @@ func unprovable(err error) error {
 	return Unavailable(err)
 }
 
-// proveCommitted proves effects after the commit.
-func (a *Applier) proveCommitted(ctx context.Context, done ...applied) error {
-	claims := claimsOf(done)
-	if len(claims) == 0 {
-		return nil
-	}
+// committedError is about an effect that could not be proven, or is not there, after the commit.
+type committedError struct{ err error }
+
+func (e *committedError) Error() string { return "after the commit: " + e.err.Error() }
+func (e *committedError) Unwrap() error { return e.err }
+
+// commitAndProve commits, and proves the effects as everybody sees them then. The default proof travels with
+// the commit: its statements run after it, with snapshots of their own, and only when it succeeded.
+func (a *Applier) commitAndProve(ctx context.Context, tx pgx.Tx, claims []facts.Claimed) error {
 	found := make([]Evidence, len(claims))
-	var err error
 	if a.proofs.own != nil {
-		err = a.proofs.ask(ctx, a.pool, claims, found)
+		if err := commitError(tx.Commit(ctx)); err != nil {
+			return err
+		}
+		if err := a.proofs.ask(ctx, a.pool, claims, found); err != nil {
+			return &committedError{unprovable(err)}
+		}
 	} else {
-		batch := &pgx.Batch{}
-		if err = a.proofs.queue(batch, claims, found); err == nil {
-			err = a.pool.SendBatch(ctx, batch).Close()
+		batch, committed := &pgx.Batch{}, false
+		batch.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
+			committed = tag.String() == "COMMIT"
+			return nil
+		})
+		if err := a.proofs.queue(batch, claims, found); err != nil {
+			return err
+		}
+		err := tx.Conn().SendBatch(ctx, batch).Close()
+		switch {
+		case err != nil && !committed:
+			return commitError(err)
+		case !committed:
+			return commitError(pgx.ErrTxCommitRollback)
+		case err != nil:
+			return &committedError{Unavailable(fmt.Errorf("prove: %w", err))}
 		}
 	}
-	if err != nil {
-		return unprovable(fmt.Errorf("prove: %w", err))
+	if err := judge(claims, found); err != nil {
+		return &committedError{err}
 	}
-	return judge(claims, found)
+	return nil
+}
+
+// commitError tells a refusal, after which nothing was written, from a loss of the answer.
+func commitError(err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrTxCommitRollback), errors.As(err, &pg) && classifyState(pg.Code) != Outage:
+		return fmt.Errorf("commit: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownCommit, err)
 }

@@ -101,6 +101,8 @@ type Config struct {
 	// SilentAfter is how long messages may be pending while none arrives before the consumer
 	// says so and asks anew. Defaults to 1 minute.
 	SilentAfter time.Duration
+	// ReplayEvery is the pause between two looks for replays that somebody requested. Defaults to 5 seconds.
+	ReplayEvery time.Duration
 	// PruneEvery is the pause between two prunings. Defaults to 10 minutes.
 	PruneEvery time.Duration
 	// InboxRetention is how long deliveries stay in the inbox, by the clock of the database; 24
@@ -160,6 +162,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.ControlEvery, time.Second)
 	setDefault(&c.MeasureEvery, 15*time.Second)
 	setDefault(&c.SilentAfter, time.Minute)
+	setDefault(&c.ReplayEvery, 5*time.Second)
 	setDefault(&c.PruneEvery, 10*time.Minute)
 	setDefault(&c.InboxRetention, 30*24*time.Hour)
 	setDefault(&c.DeadLetterRetention, 90*24*time.Hour)
@@ -232,7 +235,7 @@ func (c Config) validate(p *problems) {
 	p.check(c.RetryMin >= time.Millisecond, "retry min %s: must be 1ms at least; a message that comes back at once uses up its deliveries", c.RetryMin)
 	p.check(c.RetryMax >= c.RetryMin, "retry max %s: must not be shorter than retry min %s", c.RetryMax, c.RetryMin)
 	p.check(c.OutageMax >= c.RetryMin, "outage max %s: must not be shorter than retry min %s", c.OutageMax, c.RetryMin)
-	for name, d := range map[string]time.Duration{"fetch wait": c.FetchWait, "control every": c.ControlEvery, "measure every": c.MeasureEvery, "prune every": c.PruneEvery} {
+	for name, d := range map[string]time.Duration{"fetch wait": c.FetchWait, "control every": c.ControlEvery, "measure every": c.MeasureEvery, "replay every": c.ReplayEvery, "prune every": c.PruneEvery} {
 		p.check(d >= 100*time.Millisecond, "%s %s: must be 100ms at least", name, d)
 	}
 	p.check(c.SettleTimeout > 0, "settle timeout %s: must be positive", c.SettleTimeout)

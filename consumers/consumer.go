@@ -95,6 +95,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		func() error { return c.pull(soft) },
 		func() error { return c.control(soft) },
 		func() error { return c.watch(soft) },
+		func() error { return c.replay(soft) },
 		func() error { return c.prune(soft) },
 		func() error { return c.ended(soft) },
 	} {

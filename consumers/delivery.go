@@ -24,12 +24,18 @@ type delivery struct {
 	event     event.Event
 	key       string // "" is alone
 	decodeErr error
-	once      sync.Once
+	// ended is called when a message of a range that is replayed is settled: it has no room of its own. Such a
+	// message may have been given up before.
+	ended func()
+	once  sync.Once
 }
 
 // take begins with a message, behind others of its key. It does not wait.
-func (c *Consumer) take(msg jetstream.Msg) {
-	d := &delivery{msg: msg, times: 1}
+func (c *Consumer) take(msg jetstream.Msg) { c.begin(&delivery{msg: msg, times: 1}) }
+
+// begin decodes a message and queues it.
+func (c *Consumer) begin(d *delivery) {
+	msg := d.msg
 	if meta, err := msg.Metadata(); err == nil {
 		d.seq, d.times = meta.Sequence.Stream, meta.NumDelivered
 	}
@@ -61,6 +67,10 @@ func (c *Consumer) handle(hard, soft context.Context, batch []*delivery) {
 // done makes room for another message.
 func (c *Consumer) done(d *delivery) {
 	c.held.letGo(d)
+	if d.ended != nil {
+		d.ended()
+		return
+	}
 	c.held.free(1)
 }
 
@@ -87,7 +97,7 @@ func (c *Consumer) judge(ctx context.Context, d *delivery) deliveryOutcome {
 	if c.paused.Load() {
 		return c.later(ctx, d, deliveryPaused, c.cfg.RetryMin)
 	}
-	if d.times > 1 {
+	if d.times > 1 || d.ended != nil {
 		gone, err := c.buried(ctx, d)
 		switch {
 		case err != nil:

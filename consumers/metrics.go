@@ -55,7 +55,7 @@ var durations = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 // metrics are the instruments of a consumer. Safe for concurrent use.
 type metrics struct {
-	deliveries, facts                        metric.Int64Counter
+	deliveries, facts, replays               metric.Int64Counter
 	handle                                   metric.Float64Histogram
 	silences, exhausted, drifts, auditFaults metric.Int64Counter
 	pruned                                   metric.Int64Counter
@@ -101,6 +101,7 @@ func newMetrics(provider metric.MeterProvider, name string) (*metrics, error) {
 		meter:       meter,
 		deliveries:  counter("holdfast.consumer.deliveries", "{message}", "Deliveries, by what became of them."),
 		facts:       counter("holdfast.consumer.facts", "{fact}", "Facts of events that were handled: applied, replayed, or told in another way (mismatch)."),
+		replays:     counter("holdfast.consumer.replays", "{message}", "Dead letters that were replayed, by what became of them."),
 		silences:    counter("holdfast.consumer.silences", "{silence}", "Times that messages were pending and none arrived; each time they were asked for anew."),
 		exhausted:   counter("holdfast.consumer.broker.exhausted", "{message}", "Messages of which the broker says that it delivered them too often."),
 		drifts:      counter("holdfast.consumer.drifts", "{look}", "Looks at which the consumer on the stream was not what is wanted."),
@@ -142,6 +143,9 @@ func (m *metrics) prepare(name string) {
 	}
 	for _, o := range []facts.Outcome{facts.Applied, facts.Replayed, facts.Mismatch} {
 		m.facts.Add(ctx, 0, label(string(o)))
+	}
+	for _, o := range replayOutcomes {
+		m.replays.Add(ctx, 0, label(string(o)))
 	}
 	for _, c := range []metric.Int64Counter{m.silences, m.exhausted, m.drifts, m.auditFaults, m.pruned} {
 		c.Add(ctx, 0, m.mine)

@@ -18,6 +18,10 @@ var (
 	burySQL string
 	//go:embed sql/buried.sql
 	buriedSQL string
+	//go:embed sql/claim_replay.sql
+	claimReplaySQL string
+	//go:embed sql/end_replay.sql
+	endReplaySQL string
 	//go:embed sql/prune_inbox.sql
 	pruneInboxSQL string
 	//go:embed sql/prune_dead.sql
@@ -33,6 +37,7 @@ var (
 // statements are those of one database schema.
 type statements struct {
 	received, paused, quarantine, failed, bury, buried string
+	claimReplay, endReplay                             string
 	pruneInbox, pruneDead, measure                     string
 	controlSet, controlGet                             string
 }
@@ -41,7 +46,7 @@ func newStatements(schema string) statements {
 	in := func(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", schema) }
 	return statements{
 		received: in(receivedSQL), paused: in(pausedSQL), quarantine: in(quarantineSQL), failed: in(failedSQL),
-		bury: in(burySQL), buried: in(buriedSQL), pruneInbox: in(pruneInboxSQL), pruneDead: in(pruneDeadSQL),
+		bury: in(burySQL), buried: in(buriedSQL), claimReplay: in(claimReplaySQL), endReplay: in(endReplaySQL), pruneInbox: in(pruneInboxSQL), pruneDead: in(pruneDeadSQL),
 		measure: in(measureSQL), controlSet: in(controlSetSQL), controlGet: in(controlGetSQL),
 	}
 }

@@ -19,7 +19,7 @@ func (c *Consumer) deliverTogether(hard context.Context, batch []*delivery) (alo
 	var together []*delivery
 	for _, d := range batch {
 		// What comes again may be why its neighbours would come again too.
-		if d.decodeErr != nil || d.times > 1 {
+		if d.decodeErr != nil || d.times > 1 || d.ended != nil {
 			alone = append(alone, d)
 			continue
 		}
@@ -85,8 +85,6 @@ func (a *Applier) applyTogether(ctx context.Context, events []event.Event) ([]Re
 	if err != nil {
 		return nil, err
 	}
-	late, cancelLate := a.detached(ctx)
-	defer cancelLate()
 	results := make([]Result, len(done))
 	for i, one := range done {
 		if a.cfg.Strict && one.open {
@@ -94,9 +92,6 @@ func (a *Applier) applyTogether(ctx context.Context, events []event.Event) ([]Re
 		}
 		results[i] = one.Result
 		results[i].Audited = true
-	}
-	if err := a.proveCommitted(late, done...); err != nil {
-		return nil, err
 	}
 	for i, e := range events {
 		a.tell(ctx, e, results[i])

@@ -44,6 +44,12 @@ func Undone() Fate { return Fate{outcome: "undone"} }
 // final, and it does not keep the generation from being finished.
 func Quarantine(reason string) Fate { return Fate{outcome: "quarantined", reason: reason} }
 
+// Outcome returns "undone" or "quarantined", and "" for the zero value.
+func (f Fate) Outcome() string { return f.outcome }
+
+// Reason returns why the entity was left intact.
+func (f Fate) Reason() string { return f.reason }
+
 func (f Fate) check() error {
 	switch f.outcome {
 	case "undone":

@@ -38,7 +38,16 @@ import (
 //	forgets            waits until RELAY_STREAM remembers no message id
 //	messages N [NAME]  wants RELAY_STREAM, or another stream, to have N messages
 //	surface            serves the control surface of its holds and sets SURFACE
-//	busyport           sets RELAY_HTTP_ADDR to an address in use
+//	seal NAME FILE     sets a variable to the seal of a manifest
+//	edit FILE OLD NEW  replaces a text in a file
+//	rolefile FILE ROLE writes the address for a login with a role of the schema into a file
+//	busyport [NAME]    sets RELAY_HTTP_ADDR, or another variable, to an address in use
+//	sqlfile FILE       runs the statements of a file in the database
+//	await QUERY        waits until a query is true
+//	consume            runs an instance of the consumer ledger of RELAY_STREAM
+//	refund EVENT TYPE REFUND ACCOUNT CENTS   publishes an event to RELAY_STREAM
+//	oldwriter start|refused CODE   a writer that knows nothing of facts; waits until it is refused
+//	export FILE LINE...            what the provider knows: the old writer's, and lines
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -55,6 +64,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("RELAY", os.Args[0])
 			env.Setenv("TERM", "dumb")
 			env.Values[worldKey{}] = &world{TB: t}
+			env.Values[oldWriterKey{}] = &oldWriter{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -72,7 +82,17 @@ func TestScripts(t *testing.T) {
 			"forgets":  cmdForgets,
 			"messages": cmdMessages,
 			"surface":  cmdSurface,
+			"seal":     cmdSeal,
+			"edit":     cmdEdit,
+			"rolefile": cmdRoleFile,
 			"busyport": cmdBusyPort,
+
+			"sqlfile":   cmdSQLFile,
+			"await":     cmdAwait,
+			"consume":   cmdConsume,
+			"refund":    cmdRefund,
+			"oldwriter": cmdOldWriter,
+			"export":    cmdExport,
 		},
 	})
 }
@@ -189,6 +209,16 @@ func loginAs(ctx context.Context, db *outboxtest.Database, as canonical.Role) (s
 	return u.String(), nil
 }
 
+// cmdRoleFile writes the address for a login with one role into a file: "rolefile FILE ROLE".
+func cmdRoleFile(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	role, err := canonical.ParseRole(args[1])
+	ts.Check(err)
+	address, err := loginAs(w.Context(), w.db, role)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(address), 0o600))
+}
+
 func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	server := outboxtest.NewNATS(w, func(o *harness.NATSOptions) {
@@ -199,11 +229,15 @@ func cmdNATS(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("RELAY_NATS_URL", server.URL())
 }
 
-func cmdBusyPort(ts *testscript.TestScript, _ bool, _ []string) {
+func cmdBusyPort(ts *testscript.TestScript, _ bool, args []string) {
+	name := "RELAY_HTTP_ADDR"
+	if len(args) == 1 {
+		name = args[0]
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(listener.Close()) })
-	ts.Setenv("RELAY_HTTP_ADDR", listener.Addr().String())
+	ts.Setenv(name, listener.Addr().String())
 }
 
 // cmdSurface serves the control surface for two services.

@@ -27,33 +27,47 @@ const (
 		fact_id bigint UNIQUE REFERENCES outbox.consumer_fact (id), event_id text NOT NULL)`
 )
 
-// measureConsume measures consumers whose effect is one row: a bare one, which inserts the row of each
-// message in a transaction of its own and acknowledges it, and ours, which claims the fact, proves the
-// effect and keeps an inbox, with one event to a transaction and with several.
+// consumer is a way to consume.
+type consumer struct {
+	name string
+	run  func(context.Context, *rig, *pgxpool.Pool) error
+	rows string // what is there once for each event
+}
+
+// measureConsume measures consumers: a bare one, which inserts a row for each message in a transaction of
+// its own and acknowledges it, and ours, which claims the fact, proves the effect and keeps an inbox, with one
+// event to a transaction and with several; with an effect that is empty, so that the fact is the row, and with one
+// of a row of its own.
 func measureConsume(ctx context.Context, r *rig) error {
-	ways := []struct {
-		name string
-		run  func(context.Context, *rig, *pgxpool.Pool) error
-	}{{"consume_bare", bareConsumer}, {"consume", factConsumer(1)}, {"consume_batch", factConsumer(consumeBatch)}}
-	rates := make(figures, len(ways))
+	ways := []consumer{
+		{"consume_bare", bareConsumer, "entry"},
+		{"consume", factConsumer(1, false), "outbox.consumer_fact"}, {"consume_batch", factConsumer(consumeBatch, false), "outbox.consumer_fact"},
+		{"consume_row", factConsumer(1, true), "entry"}, {"consume_row_batch", factConsumer(consumeBatch, true), "entry"},
+	}
+	rates, ratios := make(figures, len(ways)), make(figures, len(ways)-1)
 	for i, way := range ways {
 		rates[i] = &figure{name: way.name + "_rate", unit: "events/s"}
+		if i > 0 {
+			ratios[i-1] = &figure{name: way.name + "_ratio", unit: "ratio"}
+		}
 	}
-	ratios := figures{{name: "consume_ratio", unit: "ratio"}, {name: "consume_batch_ratio", unit: "ratio"}}
 	events := r.scaled(20_000)
 	for i := range r.runs {
-		var rate [3]float64
+		bare := 0.0
 		for w, way := range ways {
 			progress("run %d of %d: %s", i+1, r.runs, way.name)
-			took, err := r.consume(ctx, events, way.run)
+			took, err := r.consume(ctx, events, way)
 			if err != nil {
 				return fmt.Errorf("%s: %w", way.name, err)
 			}
-			rate[w] = float64(events) / took.Seconds()
-			rates[w].add(rate[w])
+			rate := float64(events) / took.Seconds()
+			rates[w].add(rate)
+			if w == 0 {
+				bare = rate
+			} else {
+				ratios[w-1].add(rate / bare)
+			}
 		}
-		ratios[0].add(rate[1] / rate[0])
-		ratios[1].add(rate[2] / rate[0])
 	}
 	rates.print()
 	ratios.print()
@@ -61,7 +75,7 @@ func measureConsume(ctx context.Context, r *rig) error {
 }
 
 // consume fills a stream and returns how long a consumer takes until all is acknowledged.
-func (r *rig) consume(ctx context.Context, events int, run func(context.Context, *rig, *pgxpool.Pool) error) (time.Duration, error) {
+func (r *rig) consume(ctx context.Context, events int, way consumer) (time.Duration, error) {
 	if err := r.freshStream(ctx); err != nil {
 		return 0, err
 	}
@@ -87,7 +101,7 @@ func (r *rig) consume(ctx context.Context, events int, run func(context.Context,
 	defer stop()
 	start := time.Now()
 	ended := make(chan error, 1)
-	go func() { ended <- run(running, r, own) }()
+	go func() { ended <- way.run(running, r, own) }()
 	if err := r.untilAcknowledged(ctx, events, ended); err != nil {
 		return 0, err
 	}
@@ -96,7 +110,7 @@ func (r *rig) consume(ctx context.Context, events int, run func(context.Context,
 	if err := <-ended; err != nil {
 		return 0, err
 	}
-	return took, wantEntries(ctx, pool, events)
+	return took, wantRows(ctx, pool, way.rows, events)
 }
 
 // fill publishes events as a relay does.
@@ -142,9 +156,9 @@ func (r *rig) untilAcknowledged(ctx context.Context, events int, ended <-chan er
 	}
 }
 
-func wantEntries(ctx context.Context, pool *pgxpool.Pool, events int) error {
+func wantRows(ctx context.Context, pool *pgxpool.Pool, table string, events int) error {
 	var rows, distinct int
-	if err := pool.QueryRow(ctx, "SELECT count(*), count(DISTINCT event_id) FROM entry").Scan(&rows, &distinct); err != nil {
+	if err := pool.QueryRow(ctx, "SELECT count(*), count(DISTINCT event_id) FROM "+table).Scan(&rows, &distinct); err != nil {
 		return err
 	}
 	if rows != events || distinct != events {
@@ -194,51 +208,59 @@ func entryFact(e event.Event) (facts.Fact, error) {
 	return facts.Fact{Source: "bench", Account: "bench", Type: "entry", Key: key}, err
 }
 
-// handleEntry writes one row.
-func handleEntry(ctx context.Context, tx *facts.Tx, e event.Event) error {
-	fact, err := entryFact(e)
-	if err != nil {
-		return err
-	}
-	claimed, err := facts.Claim(ctx, tx, fact)
-	if err != nil || claimed.Outcome != facts.Applied {
-		return err
-	}
-	_, err = tx.Exec(ctx, "INSERT INTO entry (fact_id, event_id) VALUES ($1, $2)", claimed.ID, e.ID())
-	return err
-}
-
-// handleEntries writes the rows of many.
-func handleEntries(ctx context.Context, batch []consumers.Delivered) error {
-	tellings := make([]facts.Telling, len(batch))
-	for i, d := range batch {
-		fact, err := entryFact(d.Event)
+// handler claims, and writes a row unless the effect is empty.
+func handler(row bool) consumers.Handler {
+	return func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+		fact, err := entryFact(e)
 		if err != nil {
 			return err
 		}
-		tellings[i] = facts.Telling{Tx: d.Tx, Fact: fact}
-	}
-	claims, err := facts.ClaimAll(ctx, tellings)
-	if err != nil {
+		claimed, err := facts.Claim(ctx, tx, fact)
+		if err != nil || claimed.Outcome != facts.Applied || !row {
+			return err
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO entry (fact_id, event_id) VALUES ($1, $2)", claimed.ID, e.ID())
 		return err
 	}
-	var ids []int64
-	var events []string
-	for i, c := range claims {
-		if c.Outcome == facts.Applied {
-			ids, events = append(ids, c.ID), append(events, batch[i].Event.ID())
+}
+
+// batchHandler does so for many.
+func batchHandler(row bool) consumers.BatchHandler {
+	return func(ctx context.Context, batch []consumers.Delivered) error {
+		tellings := make([]facts.Telling, len(batch))
+		for i, d := range batch {
+			fact, err := entryFact(d.Event)
+			if err != nil {
+				return err
+			}
+			tellings[i] = facts.Telling{Tx: d.Tx, Fact: fact}
 		}
+		claims, err := facts.ClaimAll(ctx, tellings)
+		if err != nil || !row {
+			return err
+		}
+		var ids []int64
+		var events []string
+		for i, c := range claims {
+			if c.Outcome == facts.Applied {
+				ids, events = append(ids, c.ID), append(events, batch[i].Event.ID())
+			}
+		}
+		_, err = batch[0].Tx.Exec(ctx, "INSERT INTO entry (fact_id, event_id) SELECT * FROM unnest($1::bigint[], $2::text[])", ids, events)
+		return err
 	}
-	_, err = batch[0].Tx.Exec(ctx, "INSERT INTO entry (fact_id, event_id) SELECT * FROM unnest($1::bigint[], $2::text[])", ids, events)
-	return err
 }
 
 // factConsumer is ours.
-func factConsumer(batch int) func(context.Context, *rig, *pgxpool.Pool) error {
+func factConsumer(batch int, row bool) func(context.Context, *rig, *pgxpool.Pool) error {
+	effect := consumers.Effect{Table: "outbox.consumer_fact", Column: "id"} // of an empty one the fact is the proof
+	if row {
+		effect = consumers.Effect{Table: "entry"}
+	}
 	return func(ctx context.Context, r *rig, pool *pgxpool.Pool) error {
-		c, err := consumers.New(pool, r.nc, handleEntry, consumers.Config{
-			Name: "bench", Stream: r.stream, Concurrency: consumeWorkers, Batch: batch, Together: handleEntries,
-			Effects: map[string]consumers.Effect{"entry": {Table: "entry"}},
+		c, err := consumers.New(pool, r.nc, handler(row), consumers.Config{
+			Name: "bench", Stream: r.stream, Concurrency: consumeWorkers, Batch: batch, Together: batchHandler(row),
+			Effects: map[string]consumers.Effect{"entry": effect},
 			Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
 		})
 		if err != nil {

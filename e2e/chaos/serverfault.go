@@ -59,8 +59,8 @@ func (t *trial) terminateBackends(ctx context.Context) error {
 }
 
 const (
-	wasted    = 50                    // transactions
-	lookPause = 60 * time.Millisecond // longer than a relay's pause between two looks
+	wasted    = 50                     // transactions
+	lookPause = 150 * time.Millisecond // longer than a relay's pause between two looks, on a busy machine too
 )
 
 // crash stops the server as a crash would. With waste, transactions begin and roll back before,

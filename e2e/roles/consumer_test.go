@@ -19,6 +19,9 @@ const (
 		INSERT INTO outbox.consumer_dead_letter_history (dead_letter_id, stream_seq, attempts, consumer, stream, state, actor, reason)
 		VALUES (1, 1, 3, 'c', 's', 'dead', 'c', 'permanent')`
 	pause   = `INSERT INTO outbox.consumer_control (consumer_group, state, changed_by, reason) VALUES ('g', 'paused', 'me', 'why')`
+	replay  = `UPDATE outbox.consumer_dead_letter SET state = 'replay_requested', changed_at = now();
+		INSERT INTO outbox.consumer_dead_letter_history (dead_letter_id, stream_seq, attempts, consumer, stream, state, actor, reason)
+		VALUES (1, 1, 3, 'c', 's', 'replay_requested', 'me', 'why')`
 	resolve = `UPDATE outbox.consumer_quarantine SET state = 'resolved', resolved_at = now(), resolved_by = 'me', resolution = 'why'`
 )
 
@@ -40,12 +43,14 @@ func TestConsumer(t *testing.T) {
 
 	b.superuser(claim)
 	o := b.as(canonical.Operator)
-	o.can(pause, pause+"; UPDATE outbox.consumer_control SET state = 'running'", resolve,
+	o.can(pause, pause+"; UPDATE outbox.consumer_control SET state = 'running'", resolve, replay,
 		"SELECT * FROM outbox.consumer_inbox, outbox.consumer_quarantine, outbox.consumer_dead_letter, outbox.consumer_dead_letter_history",
 		"SELECT id, fact_key, event_id FROM outbox.consumer_fact", "SELECT canonical_id, reason FROM outbox.consumer_repair")
 	o.cannot(claim, received, quarantine, died, "SELECT attributes FROM outbox.consumer_fact",
-		"SELECT row_snapshot FROM outbox.consumer_repair", "DELETE FROM outbox.consumer_control")
+		"SELECT row_snapshot FROM outbox.consumer_repair", "DELETE FROM outbox.consumer_control",
+		"UPDATE outbox.consumer_dead_letter SET claim_token = NULL", "DELETE FROM outbox.consumer_dead_letter",
+		"UPDATE outbox.consumer_dead_letter_history SET actor = 'you'")
 	auditor := b.as(canonical.Auditor)
 	auditor.can("SELECT * FROM outbox.consumer_control, outbox.consumer_quarantine, outbox.consumer_dead_letter_history")
-	auditor.cannot(claim, pause, resolve, "SELECT attributes FROM outbox.consumer_fact")
+	auditor.cannot(claim, pause, resolve, replay, "SELECT attributes FROM outbox.consumer_fact")
 }

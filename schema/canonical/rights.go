@@ -112,6 +112,9 @@ var rights = []granted{
 	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT"}, nil}, claimers},
 	{Right{Consumer, "TABLE", "consumer_control", []string{"SELECT", "INSERT", "UPDATE"}, nil}, deciders},
 	{Right{Consumer, "TABLE", "consumer_quarantine", []string{"UPDATE"}, []string{"state", "resolved_at", "resolved_by", "resolution"}}, deciders},
+	// Who decides about a dead letter moves its state; the claim of a replay is the consumer's.
+	{Right{Consumer, "TABLE", "consumer_dead_letter", []string{"UPDATE"}, []string{"state", "changed_at"}}, deciders},
+	{Right{Consumer, "TABLE", "consumer_dead_letter_history", []string{"INSERT"}, nil}, deciders},
 	// Attributes of a fact and snapshots of rows are what an event said, so people see neither.
 	{Right{Consumer, "TABLE", "consumer_fact", []string{"SELECT"}, []string{
 		"id", "created_at", "source", "account_id", "fact_type", "fact_key", "event_source", "event_id",

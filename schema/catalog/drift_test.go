@@ -223,9 +223,10 @@ func TestStrangers(t *testing.T) {
 	t.Parallel()
 	catalog.ForEachServer(t, func(t *testing.T, s catalog.Server) {
 		pool := s.Pool(t)
-		install(t, pool, canonical.DefaultParams(), canonical.Relay)
+		install(t, pool, canonical.DefaultParams(), canonical.Relay, canonical.Consumer)
 		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 			return execute(t.Context(), tx, `
+				CREATE TABLE public.refund (fact_id bigint NOT NULL UNIQUE REFERENCES outbox.consumer_fact (id));
 				CREATE TABLE outbox.orders (id bigint PRIMARY KEY, of bigint REFERENCES outbox.orders) WITH (fillfactor = 50);
 				CREATE TABLE outbox.event_outbox_9 (id bigint);
 				CREATE VIEW outbox.recent AS SELECT * FROM outbox.event_outbox;
@@ -249,7 +250,7 @@ func TestStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expected, err := catalog.Snapshot(live.Major, canonical.DefaultParams(), canonical.Relay)
+		expected, err := catalog.Snapshot(live.Major, canonical.DefaultParams(), canonical.Relay, canonical.Consumer)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,6 +46,9 @@ func classify(ctx context.Context, err error) error {
 	if e := classifyHold(err); e != nil {
 		return e
 	}
+	if e := classifyConsumer(err); e != nil {
+		return e
+	}
 	if e := classifyDatabase(err); e != nil {
 		return e
 	}

@@ -23,12 +23,13 @@ const (
 	commonFlags     = "Common"
 	drainFlags      = "Draining"
 	retentionFlags  = "Retention"
+	surfaceFlags    = "Control surface"
 	connectionFlags = "Connection"
 	outputFlags     = "Output"
 )
 
 func flagGroups() []string {
-	return []string{commonFlags, drainFlags, retentionFlags, connectionFlags, outputFlags}
+	return []string{commonFlags, drainFlags, retentionFlags, surfaceFlags, connectionFlags, outputFlags}
 }
 
 // inGroup puts flags of a command under a heading.
@@ -51,6 +52,7 @@ var headings = map[settings.Section]string{
 	settings.Drain:     drainFlags,
 	settings.Retention: retentionFlags,
 	settings.HTTP:      commonFlags,
+	settings.Holds:     surfaceFlags,
 	settings.Log:       outputFlags,
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/probe"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/surface"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/telemetry"
 	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/retention"
@@ -32,6 +33,8 @@ func runCommand(p Process) *cobra.Command {
 		Long: effects("the stream, which gets the events; cursors and leases in the database; slots of the log whose events\n"+
 			"         every relay group has published long ago, which are emptied (RELAY_MAINTENANCE, RELAY_RETENTION).",
 			"changes an event, the schema, or the stream's configuration.") +
+			"\n\nWith RELAY_HOLD_ADDR it also serves the control surface of holds, by which coordinators register, release and\n" +
+			"cancel generations." +
 			"\n\nIt waits for a database, a broker and a stream that are not there yet. It refuses to start against a\n" +
 			"stream that would lose or repeat events, exit status 2: relay check says what is wrong, and --allow\n" +
 			"overrides a check by name. SIGTERM or ctrl-C once finishes the\n" +
@@ -62,8 +65,9 @@ type daemon struct {
 	settings *settings.Settings
 	log      *slog.Logger
 
-	relay    atomic.Pointer[relay.Relay] // nil until it was made
-	detail   atomic.Pointer[detail]      // nil until there is something to look at
+	relay    atomic.Pointer[relay.Relay]    // nil until it was made
+	detail   atomic.Pointer[detail]         // nil until there is something to look at
+	surface  atomic.Pointer[surface.Server] // nil until it serves, and where it is off
 	stopping atomic.Bool
 	login    brokerLog
 }
@@ -96,6 +100,11 @@ func (d *daemon) run(ctx context.Context) (err error) {
 		defer cancel()
 		err = errors.Join(err, server.Shutdown(ctx), <-serving)
 	}()
+	stopSurface, err := d.serveHolds(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopSurface()
 	return d.drain(ctx, info.Version)
 }
 
@@ -189,6 +198,9 @@ func (d *daemon) guarded(ctx context.Context, r *relay.Relay, gate *startGate) e
 func (d *daemon) ready() *probe.Reason {
 	if d.stopping.Load() {
 		return &probe.Reason{Code: "stopping", Message: "the relay is stopping"}
+	}
+	if s := d.surface.Load(); s != nil && s.Failed() != nil {
+		return &probe.Reason{Code: "holds", Message: "the control surface failed: " + s.Failed().Error(), Hint: "restart this pod: the events drain all the same"}
 	}
 	r := d.relay.Load()
 	if r == nil {

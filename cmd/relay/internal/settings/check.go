@@ -2,9 +2,7 @@ package settings
 
 import (
 	"errors"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -31,17 +29,13 @@ func (l *loader) check(loaded *Loaded, needs []Need) {
 	}
 	if all {
 		l.checkHTTP(loaded)
+		l.checkHolds(loaded)
 		l.checkRelay(loaded)
 	}
 }
 
 func (l *loader) checkHTTP(loaded *Loaded) {
-	v := loaded.value(Prefix + "HTTP_ADDR")
-	_, port, err := net.SplitHostPort(loaded.HTTPAddr)
-	n, portErr := strconv.Atoi(port)
-	if err != nil || portErr != nil || n < 0 || n > 65535 {
-		l.add("write host:port, such as 127.0.0.1:9090 or :9090 for every interface", "%s: %q is not an address to listen on", v.named(), v.Text)
-	}
+	l.checkAddr(loaded.value(Prefix+"HTTP_ADDR"), loaded.HTTPAddr)
 }
 
 // checkRelay lets the relay itself judge what it will run with.

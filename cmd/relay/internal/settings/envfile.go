@@ -13,6 +13,7 @@ var titles = map[Section]string{
 	Drain:     "Draining",
 	Retention: "Retention",
 	HTTP:      "HTTP",
+	Holds:     "Control surface of holds",
 	Log:       "Log",
 }
 

@@ -72,6 +72,21 @@ type Settings struct {
 
 	HTTPAddr string `env:"HTTP_ADDR, default=127.0.0.1:9090" section:"http" doc:"Address of /livez, /readyz and /metrics. Loopback only by default: they need no login. Port 0 takes a free one."`
 
+	HoldAddr            string        `env:"HOLD_ADDR" section:"holds" example:"127.0.0.1:9091" doc:"Address of the control surface of holds. Off if not set. Without a certificate on loopback only. Port 0 takes a free one."`
+	HoldDatabaseURL     string        `env:"HOLD_DATABASE_URL" section:"holds" secret:"true" doc:"Login of the control surface, with the rights of the role operator, to the database of the relay. RELAY_DATABASE_URL if not set."`
+	HoldCallers         string        `env:"HOLD_CALLERS" section:"holds" example:"checkout,billing" doc:"Exact names of the services that may call, separated by commas. They need the role service as well."`
+	HoldOperatorRole    string        `env:"HOLD_OPERATOR_ROLE" section:"holds" doc:"Role whose holders may call without being named, and decide about the generations of everybody. Nobody if not set."`
+	HoldCredentialsFile string        `env:"HOLD_CREDENTIALS_FILE" section:"holds" doc:"File with a line for each static credential: the caller, its roles with commas, and sha256: with the hash of a token, or the URI of a client certificate. Read at the start."`
+	HoldOIDCIssuer      string        `env:"HOLD_OIDC_ISSUER" section:"holds" doc:"URL of the OpenID Connect provider whose tokens are taken: the caller is sub, its roles are in roles."`
+	HoldOIDCAudience    string        `env:"HOLD_OIDC_AUDIENCE" section:"holds" doc:"Audience that a token of the provider must be meant for."`
+	HoldOIDCAlgorithms  string        `env:"HOLD_OIDC_ALGORITHMS, default=RS256,ES256" section:"holds" doc:"Algorithms by which a token of the provider may be signed, separated by commas."`
+	HoldCertFile        string        `env:"HOLD_TLS_CERT_FILE" section:"holds" doc:"Certificate of the control surface, in PEM, with its key. One that is replaced is used within 10 seconds."`
+	HoldKeyFile         string        `env:"HOLD_TLS_KEY_FILE" section:"holds" doc:"Key of the certificate of the control surface, in PEM."`
+	HoldClientCAFile    string        `env:"HOLD_TLS_CLIENT_CA_FILE" section:"holds" doc:"Certificate authority of the client certificates that are taken, in PEM. None are asked for if not set."`
+	HoldPlaintext       bool          `env:"HOLD_PLAINTEXT, default=false" section:"holds" values:"true|false" doc:"Whether the control surface may listen without a certificate elsewhere than on loopback, because something else encrypts."`
+	HoldTimeout         time.Duration `env:"HOLD_TIMEOUT, default=15s" section:"holds" kind:"duration" doc:"How long a call may take, with its wait for open writers. Clients wait for 20s."`
+	HoldStopTimeout     time.Duration `env:"HOLD_STOP_TIMEOUT, default=5s" section:"holds" kind:"duration" doc:"How long calls may take to end when the relay stops. The relay stops meanwhile."`
+
 	LogFormat string `env:"LOG_FORMAT, default=text" section:"log" values:"text|json" doc:"Format of the log on stderr."`
 	LogLevel  string `env:"LOG_LEVEL, default=info" section:"log" values:"debug|info|warn|error" doc:"Least level that is logged."`
 

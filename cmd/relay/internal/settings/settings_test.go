@@ -226,7 +226,7 @@ func TestEnvFileIsAConfiguration(t *testing.T) {
 	for line := range strings.Lines(settings.EnvFile()) {
 		pair, found := strings.CutPrefix(strings.TrimSpace(line), "#RELAY_")
 		name, text, _ := strings.Cut(pair, "=")
-		if found && text != "" && name != "NATS_CREDS_FILE" && name != "WAKE_SUBJECT" && name != "LISTEN_CHANNEL" {
+		if found && text != "" && name != "NATS_CREDS_FILE" && name != "WAKE_SUBJECT" && name != "LISTEN_CHANNEL" && name != "HOLD_ADDR" && name != "HOLD_CALLERS" {
 			environ = append(environ, "RELAY_"+pair)
 		}
 	}

@@ -18,11 +18,14 @@ const (
 	Drain     Section = "drain"
 	Retention Section = "retention"
 	HTTP      Section = "http"
+	Holds     Section = "holds"
 	Log       Section = "log"
 )
 
 // Sections returns all sections.
-func Sections() []Section { return []Section{Database, NATS, Stream, Drain, Retention, HTTP, Log} }
+func Sections() []Section {
+	return []Section{Database, NATS, Stream, Drain, Retention, HTTP, Holds, Log}
+}
 
 // Variable describes a variable that the command line reads.
 type Variable struct {

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
+	"github.com/holdfast-dev/holdfast/consumers/people"
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/schema/canonical"
+)
+
+func consumerCommand(p Process) *cobra.Command {
+	return noun(&cobra.Command{
+		Use:   "consumer",
+		Short: "Look at consumers and what they could not handle, pause, replay, check and repair them",
+		Long: effects("with pause, resume, replay, requeue, discard, resolve and repair, what a consumer's database has to say; who\n"+
+			"         did it and why is kept.", "applies an event by itself, or shows a payload or an attribute.") +
+			"\n\nRELAY_DATABASE_URL is the database of the consumer, and RELAY_SCHEMA where its component lies.",
+		Example: "  relay consumer list",
+	}, consumerListCommand(p), consumerShowCommand(p), consumerPauseCommand(p), consumerResumeCommand(p), consumerDeadLetterCommand(p),
+		consumerQuarantineCommand(p), consumerReplayCommand(p), consumerCheckCommand(p), consumerReconcileCommand(p), consumerRepairCommand(p))
+}
+
+// consumerDatabase is the database of consumers.
+type consumerDatabase struct {
+	*people.Store
+	pool     *pgxpool.Pool
+	loaded   *settings.Loaded
+	schema   string
+	database string // for people
+}
+
+// consumerFlags gives a command the flags of the database, and returns how to open it once they are parsed.
+// The caller closes the pool.
+func consumerFlags(c *cobra.Command, p Process, sections ...settings.Section) func(ctx context.Context, needs ...settings.Need) (*consumerDatabase, error) {
+	load := settingFlags(c, p, append(sections, settings.Database)...)
+	if group := c.Flags().Lookup("group"); group != nil {
+		group.Hidden = true // that of a relay
+	}
+	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
+	inGroup(c, connectionFlags, "timeout")
+	return func(ctx context.Context, needs ...settings.Need) (*consumerDatabase, error) {
+		loaded, err := load(append(needs, settings.NeedDatabase)...)
+		if err != nil {
+			return nil, err
+		}
+		pool, err := openPool(ctx, &loaded.Settings, 1)
+		if err != nil {
+			return nil, err
+		}
+		d, err := openConsumers(ctx, pool, loaded, *timeout)
+		if err != nil {
+			pool.Close()
+		}
+		return d, err
+	}
+}
+
+func openConsumers(ctx context.Context, pool *pgxpool.Pool, loaded *settings.Loaded, timeout time.Duration) (*consumerDatabase, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := outbox.Verify(ctx, pool, loaded.Schema, canonical.Consumer); err != nil {
+		return nil, fmt.Errorf("check the database: %w", err)
+	}
+	store, err := people.New(pool, loaded.Schema)
+	if err != nil {
+		return nil, err
+	}
+	return &consumerDatabase{Store: store, pool: pool, loaded: loaded, schema: loaded.Schema, database: databaseName(pool.Config())}, nil
+}
+
+// decision is who decides something, why, and whether to ask.
+type decision struct {
+	actor, reason string
+	apply, yes    bool
+}
+
+// decisionFlags gives a command the flags of a decision. With bulk it also has --apply.
+func decisionFlags(c *cobra.Command, bulk bool) *decision {
+	d := &decision{}
+	f := c.Flags()
+	if bulk {
+		f.BoolVar(&d.apply, "apply", false, "Do it; needed when flags choose")
+	}
+	f.BoolVar(&d.yes, "yes", false, "Do not ask")
+	f.StringVar(&d.reason, "reason", "", "Why, 1 to 1000 bytes; kept")
+	f.StringVar(&d.actor, "actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
+	inGroup(c, commonFlags, "apply", "yes", "reason", "actor")
+	return d
+}
+
+// check refuses a decision that nobody has signed, before anything is connected to.
+func (d *decision) check(cmd *cobra.Command, p Process) error {
+	if d.actor == "" {
+		d.actor = userName(p.Environ)
+	}
+	switch {
+	case d.reason == "":
+		return exit.Errorf(exit.Usage, "%s needs --reason", cmd.CommandPath()).WithHint("say why in a few words: they are kept")
+	case len(d.reason) > 1000:
+		return exit.Errorf(exit.Usage, "--reason has %d bytes: must be 1 to 1000", len(d.reason))
+	case d.actor == "" || len(d.actor) > 255:
+		return exit.Errorf(exit.Usage, "--actor has %d bytes: must be 1 to 255", len(d.actor)).WithHint("say who does it: --actor NAME")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
+	"github.com/holdfast-dev/holdfast/consumers/reconcile"
+)
+
+func consumerReconcileCommand(p Process) *cobra.Command {
+	c := verb(&cobra.Command{
+		Use:   "reconcile",
+		Short: "Compare a provider's export, or the stream, with facts and effects",
+		Long: effects("nothing.", "shows an attribute; examples have accounts and keys.") +
+			"\n\nThe truth is --export, a CSV or JSON file of the provider (- reads the standard input), or the events of\n" +
+			"--stream that the description says tell the fact. The gate is zero unexplained: what is in flight counts\n" +
+			"as missing, so wait for it, or end the window before it. Exit status 0 if everything is explained, 1 if not.",
+		Example: "  relay consumer reconcile --effects effects.yaml --export provider.csv\n" +
+			"  relay consumer reconcile --effects effects.yaml --stream ORDERS --since 72h",
+	})
+	var since, until moment
+	file := effectsFlag(c)
+	f := c.Flags()
+	table := f.String("table", "", "The table, when the file describes several")
+	export := f.String("export", "", "File of the provider: one that ends in .json, .jsonl or .ndjson has objects, any other is CSV")
+	f.Var(&since, "since", "Only what was stored, or made, at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
+	f.Var(&until, "until", "Only what was stored, or made, before this time")
+	examples := f.Int("examples", 10, "How many examples of each class to show, 0 to 1000")
+	inGroup(c, commonFlags, "table", "export", "since", "until", "examples")
+	open := consumerFlags(c, p, settings.NATS, settings.Stream)
+	format := outputFlag(c, output.Text, output.JSON)
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *examples < 0 || *examples > 1000 {
+			return exit.Errorf(exit.Usage, "--examples %d: must be 0 to 1000", *examples)
+		}
+		if err := checkWindow(since, until); err != nil {
+			return err
+		}
+		described, err := oneTable(cmd, *file, *table)
+		if err != nil {
+			return err
+		}
+		var needs []settings.Need
+		if *export == "" {
+			needs = []settings.Need{settings.NeedNATS, settings.NeedStream}
+		}
+		d, err := open(cmd.Context(), needs...)
+		if err != nil {
+			return err
+		}
+		defer d.pool.Close()
+		cfg := reconcile.Config{Schema: d.schema, Table: described, Since: since.at, Until: until.at, Examples: *examples}
+		if *examples == 0 {
+			cfg.Examples = -1
+		}
+		truth, done, err := d.truth(cmd, *export, &cfg)
+		if err != nil {
+			return err
+		}
+		defer done()
+		progress := newProgress(cmd.ErrOrStderr())
+		cfg.Progress = func(records, rows int64) {
+			progress.say("read %s and %s", output.Count(records, "record"), output.Count(rows, "row"))
+		}
+		report, err := reconcile.Run(cmd.Context(), d.pool, truth, cfg)
+		progress.end()
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return noStream(d.loaded.Stream)
+		}
+		if err != nil {
+			return err
+		}
+		out := truthReportOf(report, d.database)
+		if err := out.write(cmd.OutOrStdout(), format.Format()); err != nil {
+			return err
+		}
+		if !out.Explained {
+			return exit.Answer(exit.No)
+		}
+		return nil
+	}
+	return c
+}
+
+// truth opens the export or the stream. done closes it.
+func (d *consumerDatabase) truth(cmd *cobra.Command, export string, cfg *reconcile.Config) (truth reconcile.Truth, done func(), err error) {
+	if export == "" {
+		js, err := dial(&d.loaded.Settings)
+		if err != nil {
+			return nil, nil, err
+		}
+		return reconcile.Stream(js, d.loaded.Stream, cfg.Table, cfg.Since, cfg.Until), js.Conn().Close, nil
+	}
+	from, done := cmd.InOrStdin(), func() {}
+	if export != "-" {
+		file, err := os.Open(export)
+		if err != nil {
+			return nil, nil, &exit.Error{Code: exit.Usage, Err: fmt.Errorf("open the export: %w", err)}
+		}
+		from, done = file, func() { _ = file.Close() } // it was only read
+	}
+	for _, ending := range []string{".json", ".jsonl", ".ndjson"} {
+		if strings.HasSuffix(export, ending) {
+			return reconcile.JSON(export, from, cfg.Table), done, nil
+		}
+	}
+	return reconcile.CSV(export, from, cfg.Table), done, nil
+}

@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM {{schema}}.consumer_control AS c WHERE c.consumer_group = $1 AND c.state = 'paused')

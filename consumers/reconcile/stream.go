@@ -1,0 +1,108 @@
+package reconcile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/consumers/effects"
+	"github.com/holdfast-dev/holdfast/outbox/wire"
+)
+
+// stream is what events say.
+type stream struct {
+	js           jetstream.JetStream
+	name         string
+	t            effects.Table
+	since, until time.Time
+}
+
+// Stream is the truth of a stream: the events of the types that the description says tell the fact, stored
+// since a time and before another, by the clock of the broker; zero is no bound. It ends at the message
+// that was the last when it began.
+func Stream(js jetstream.JetStream, name string, t effects.Table, since, until time.Time) Truth {
+	return &stream{js, name, t.WithDefaults(), since, until}
+}
+
+func (s *stream) Name() string { return "stream " + s.name }
+
+func (s *stream) Records(ctx context.Context, each func(Record) error) error {
+	if len(s.t.Told) == 0 {
+		return &effects.Error{Problems: []string{"told: says which events tell the fact; needed to compare with a stream"}}
+	}
+	found, err := s.js.Stream(ctx, s.name)
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.name, err)
+	}
+	last := found.CachedInfo().State.LastSeq
+	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
+	if !s.since.IsZero() {
+		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &s.since
+	}
+	consumer, err := found.OrderedConsumer(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.name, err)
+	}
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.name, err)
+	}
+	if info.NumPending == 0 {
+		return nil
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.name, err)
+	}
+	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)()
+	for {
+		msg, err := messages.Next()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("read stream %s: %w", s.name, err)
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return fmt.Errorf("read stream %s: %w", s.name, err)
+		}
+		if meta.Sequence.Stream <= last && (s.until.IsZero() || meta.Timestamp.Before(s.until)) {
+			if err := s.record(msg, meta.Sequence.Stream, each); err != nil {
+				return err
+			}
+		}
+		if meta.Sequence.Stream >= last || meta.NumPending == 0 {
+			return nil
+		}
+	}
+}
+
+// record gives what one message tells. What is no event, or of another type, tells nothing.
+func (s *stream) record(msg jetstream.Msg, seq uint64, each func(Record) error) error {
+	e, err := wire.Decode(msg.Headers(), msg.Data())
+	if err != nil {
+		return nil // a consumer makes a dead letter of it
+	}
+	names, tells := s.t.Told[e.Type()]
+	if !tells {
+		return nil
+	}
+	ref := fmt.Sprintf("event %s at %d", e.ID(), seq)
+	var object map[string]any
+	d := json.NewDecoder(bytes.NewReader(e.Data()))
+	d.UseNumber()
+	if d.Decode(&object) != nil {
+		return &TruthError{ref, "has no JSON object as its data"}
+	}
+	record, err := fields(s.t, names, ref, func(field string) (string, bool) { return member(object, field) })
+	if err != nil {
+		return err
+	}
+	return each(record)
+}

@@ -1,0 +1,1 @@
+SELECT count(*), count(*) FILTER (WHERE e.{{fact}} IS NULL) FROM {{table}} AS e WHERE {{canonical}}

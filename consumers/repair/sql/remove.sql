@@ -1,0 +1,1 @@
+DELETE FROM {{table}} AS e WHERE e.{{id}}::text = ANY ($1)

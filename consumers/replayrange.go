@@ -1,0 +1,101 @@
+package consumers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// rangeSuffix makes the name of the consumer on the stream that is the request to replay a range.
+const rangeSuffix = "-replay"
+
+// rangeName is that name: there is one for each consumer, so one range is replayed at a time.
+func rangeName(consumer string) string { return consumer + rangeSuffix }
+
+// The metadata of that consumer.
+const (
+	rangeLast   = "holdfast.last"
+	rangeActor  = "holdfast.actor"
+	rangeReason = "holdfast.reason"
+)
+
+// replayRange takes what a range consumer has, until its last message is settled, and then removes it.
+// It is the broker that remembers how far the replay is: any instance goes on with it.
+func (c *Consumer) replayRange(soft context.Context) error {
+	for soft.Err() == nil && !c.paused.Load() {
+		consumer, last, err := c.findRange(soft)
+		if consumer == nil || err != nil {
+			return err
+		}
+		info := consumer.CachedInfo()
+		if info.NumAckPending == 0 && (info.NumPending == 0 || info.Delivered.Stream >= last) {
+			return c.endRange(soft, info)
+		}
+		taken, err := c.takeRange(consumer, last)
+		if err != nil {
+			return err
+		}
+		if taken == 0 { // what is left comes back after its delay
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *Consumer) findRange(soft context.Context) (consumer jetstream.Consumer, last uint64, err error) {
+	ctx, cancel := context.WithTimeout(soft, c.cfg.SettleTimeout)
+	defer cancel()
+	consumer, err = c.js.Consumer(ctx, c.cfg.Stream, rangeName(c.cfg.Name))
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for a range: %w", err)
+	}
+	if _, err := fmt.Sscan(consumer.CachedInfo().Config.Metadata[rangeLast], &last); err != nil {
+		return nil, 0, fmt.Errorf("consumer %s of stream %s is no request to replay: its metadata has no %s", rangeName(c.cfg.Name), c.cfg.Stream, rangeLast)
+	}
+	return consumer, last, nil
+}
+
+// takeRange handles some messages, and waits for them. They have no part in the room of those that are
+// held: a range must not keep back what comes in the ordinary way, nor wait for it.
+func (c *Consumer) takeRange(consumer jetstream.Consumer, last uint64) (taken int, err error) {
+	batch, err := consumer.FetchNoWait(c.cfg.Concurrency)
+	if err != nil {
+		return 0, fmt.Errorf("take from a range: %w", err)
+	}
+	var ended sync.WaitGroup
+	for msg := range batch.Messages() {
+		taken++
+		d := &delivery{msg: msg, times: 1, ended: ended.Done}
+		if meta, err := msg.Metadata(); err == nil && meta.Sequence.Stream > last {
+			_ = msg.Ack() // it came in the ordinary way; otherwise it comes again, and is acknowledged then
+			continue
+		}
+		ended.Add(1)
+		c.begin(d)
+	}
+	ended.Wait()
+	if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
+		return taken, fmt.Errorf("take from a range: %w", err)
+	}
+	return taken, nil
+}
+
+func (c *Consumer) endRange(soft context.Context, info *jetstream.ConsumerInfo) error {
+	ctx, cancel := context.WithTimeout(soft, c.cfg.SettleTimeout)
+	defer cancel()
+	err := c.js.DeleteConsumer(ctx, c.cfg.Stream, rangeName(c.cfg.Name))
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) { // another instance was quicker
+		return fmt.Errorf("end a range: %w", err)
+	}
+	c.log.InfoContext(ctx, "a range was replayed", "actor", info.Config.Metadata[rangeActor], "requested", info.Created.UTC().Format(time.RFC3339),
+		"last", info.Config.Metadata[rangeLast], "delivered", info.Delivered.Consumer)
+	return nil
+}
