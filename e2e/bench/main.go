@@ -67,7 +67,7 @@ func measurements() []measurement {
 	return []measurement{
 		{"drain", measureDrain}, {"latency", measureLatency}, {"idle", measureIdle}, {"stage", measureStaging},
 		{"retained", measureRetained}, {"backlog", measureBacklog}, {"scale", measureScale}, {"hold", measureHold},
-		{"consume", measureConsume},
+		{"consume", measureConsume}, {"recovery", measureRecovery},
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 	"github.com/holdfast-dev/holdfast/outbox"
 )
 
-// measureStaging measures what an event adds to the business transaction that stages it, and how
-// many events a second one connection stages one by one and 1,000 to a call.
+// measureStaging measures what an event adds to the business transaction that stages it, what a NOTIFY
+// adds to that, and how many events a second one connection stages one by one and 1,000 to a call.
 func measureStaging(ctx context.Context, r *rig) error {
 	ratio := &figure{name: "stage_ratio", unit: "ratio"}
+	notify := &figure{name: "stage_notify_ratio", unit: "ratio"}
 	single := &figure{name: "stage_single_rate", unit: "events/s"}
 	bulk := &figure{name: "stage_bulk_rate", unit: "events/s"}
 	bulkRatio := &figure{name: "stage_bulk_ratio", unit: "ratio"}
@@ -28,35 +29,47 @@ func measureStaging(ctx context.Context, r *rig) error {
 	if _, err := pool.Exec(ctx, "CREATE TABLE orders (id uuid PRIMARY KEY, customer text NOT NULL, total numeric NOT NULL)"); err != nil {
 		return err
 	}
+	loud, err := outbox.New(outbox.Config{NotifyChannel: "bench"})
+	if err != nil {
+		return err
+	}
 	transactions := r.scaled(3000)
 	for i := range r.runs {
 		progress("run %d of %d: staging", i+1, r.runs)
-		plain, err := orders(ctx, pool, transactions, 0)
+		plain, err := orders(ctx, pool, outbox.PublishTx, transactions, 0)
 		if err != nil {
 			return err
 		}
-		with, err := orders(ctx, pool, transactions, 1)
+		with, err := orders(ctx, pool, outbox.PublishTx, transactions, 1)
 		if err != nil {
 			return err
 		}
-		many, err := orders(ctx, pool, max(transactions/100, 3), 1000)
+		noticed, err := orders(ctx, pool, loud.PublishTx, transactions, 1)
+		if err != nil {
+			return err
+		}
+		many, err := orders(ctx, pool, outbox.PublishTx, max(transactions/100, 3), 1000)
 		if err != nil {
 			return err
 		}
 		ratio.add(with.perTransaction / plain.perTransaction)
+		notify.add(noticed.perTransaction / with.perTransaction)
 		single.add(with.rate)
 		bulk.add(many.rate)
 		bulkRatio.add(many.rate / with.rate)
 	}
-	figures{ratio, single, bulk, bulkRatio}.print()
+	figures{ratio, notify, single, bulk, bulkRatio}.print()
 	return nil
 }
 
 // staged is what a run of transactions gave: seconds of one, and events a second.
 type staged struct{ perTransaction, rate float64 }
 
+// publish stages events.
+type publish func(ctx context.Context, tx outbox.PgxTx, events ...event.Event) ([]string, error)
+
 // orders commits transactions that insert an order and stage some events, one after the other.
-func orders(ctx context.Context, pool *pgxpool.Pool, transactions, events int) (staged, error) {
+func orders(ctx context.Context, pool *pgxpool.Pool, stage publish, transactions, events int) (staged, error) {
 	batch := make([]event.Event, events)
 	for i := range batch {
 		e := event.New()
@@ -72,7 +85,7 @@ func orders(ctx context.Context, pool *pgxpool.Pool, transactions, events int) (
 			if _, err := tx.Exec(ctx, "INSERT INTO orders (id, customer, total) VALUES ($1, 'customer', 12.5)", uuid.New()); err != nil {
 				return err
 			}
-			_, err := outbox.PublishTx(ctx, tx, batch...)
+			_, err := stage(ctx, tx, batch...)
 			return err
 		})
 		if err != nil {
