@@ -49,6 +49,7 @@ test-pg18: ## run the schema and drain tests on Postgres 18, which it fetches on
 test-pooler: ## run the tests of the relay through pgbouncer (as root on Debian it is installed)
 	schema/catalog/test-pooler.sh
 	go test -count=1 -tags pooler -run '^TestPooler' ./e2e/harness
+	go test -count=1 -tags pooler -run '^TestInstallAtOnceThroughAPooler$$' ./gen
 	go test -count=1 -tags pooler -run '^TestBehindPgbouncer$$' ./relay/check
 	go test -count=1 -short -timeout 15m -tags pooler -run '$(POOLER_RUN)' $(TESTFLAGS) ./relay ./relay/retry
 
