@@ -253,7 +253,7 @@ func TestGenerationIsCountedOnce(t *testing.T) {
 	s.wantState(id, 2, saga.StateInProgress)
 	s.exec(s.intake, `UPDATE outbox.saga_operation SET generation = 2147483647, state = 'aborted', lease_holder = NULL, lease_expires_at = NULL WHERE operation_id = $1`, id)
 	calls := len(s.gate.of(id))
-	r.want(id, http.StatusServiceUnavailable)
+	r.want(id, http.StatusBadGateway)
 	s.wantState(id, 2147483647, saga.StateAborted)
 	if n := len(s.gate.of(id)); n != calls {
 		t.Errorf("%d calls in a generation that does not exist", n-calls)
