@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/consumers/facts"
@@ -152,6 +153,12 @@ type beginError struct{ err error }
 func (e *beginError) Error() string { return "begin: " + e.err.Error() }
 func (e *beginError) Unwrap() error { return e.err }
 
+// lostError says that the connection is closed, by the database or because a statement took too long.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
 // auditError is a refusal of the inbox by the database, which took everything else.
 type auditError struct{ error }
 
@@ -174,7 +181,7 @@ func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.E
 			return // it was committed, or the connection is closed
 		}
 		if err != nil && plain.Conn().IsClosed() {
-			err = Unavailable(err)
+			err = Unavailable(&lostError{err})
 		}
 		// Whoever waits for this fact goes on before the message is given back.
 		late, cancel := a.detached(ctx)
@@ -217,8 +224,8 @@ func (a *Applier) apply(ctx context.Context, plain pgx.Tx, events []event.Event)
 	if err := a.callAll(ctx, asked); err != nil {
 		return nil, err
 	}
-	if plain.Conn().PgConn().TxStatus() == 'E' {
-		return nil, ErrSwallowed
+	if err := left(plain.Conn().PgConn()); err != nil {
+		return nil, err
 	}
 	for i, d := range batch {
 		done[i].Claims = d.Tx.Claims()
@@ -228,6 +235,19 @@ func (a *Applier) apply(ctx context.Context, plain pgx.Tx, events []event.Event)
 		done[i].Outcome = outcomeOf(done[i].Claims)
 	}
 	return done, nil
+}
+
+// left judges in which state a handler leaves its connection.
+func left(pg *pgconn.PgConn) error {
+	switch {
+	case pg.IsBusy():
+		return ErrUnread
+	case pg.TxStatus() == 'E':
+		return ErrSwallowed
+	case pg.TxStatus() == 'I':
+		return facts.ErrNotYours // by SQL
+	}
+	return nil
 }
 
 // claimsOf returns what has to be proven: what is in quarantine needs no effect.
@@ -322,7 +342,10 @@ var ErrTimeout = errors.New("handling took too long")
 func (a *Applier) overdue(ctx context.Context, err error) error {
 	ctx, cancel := a.detached(ctx)
 	defer cancel()
-	if errors.As(err, new(*beginError)) || errors.As(err, new(*committedError)) || errors.Is(err, ErrUnknownCommit) || !errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, new(*beginError)) || errors.As(err, new(*committedError)) || errors.Is(err, ErrUnknownCommit) {
+		return err
+	}
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.As(err, new(*lostError)) {
 		return err
 	}
 	if down := a.pool.Ping(ctx); down != nil {

@@ -122,7 +122,7 @@ func (a *Applier) commitAndProve(ctx context.Context, tx pgx.Tx, claims []facts.
 		if err := commitError(tx.Commit(ctx)); err != nil {
 			return err
 		}
-		if err := a.proofs.ask(ctx, a.pool, claims, found); err != nil {
+		if err := a.proofs.ask(ctx, tx.Conn(), claims, found); err != nil {
 			return &committedError{unprovable(err)}
 		}
 	} else {

@@ -23,6 +23,7 @@ type delivery struct {
 	times     uint64 // how often the broker delivered it, this time included
 	event     event.Event
 	key       string // "" is alone
+	keyErr    error  // the service's Key panicked
 	decodeErr error
 	// ended is called when a message of a range that is replayed is settled: it has no room of its own. Such a
 	// message may have been given up before.
@@ -40,11 +41,15 @@ func (c *Consumer) begin(d *delivery) {
 		d.seq, d.times = meta.Sequence.Stream, meta.NumDelivered
 	}
 	d.decodeErr = guard(func() (err error) {
-		if d.event, err = c.cfg.Decode(msg.Headers(), msg.Data()); err == nil {
-			d.key = c.cfg.Key(d.event)
-		}
+		d.event, err = c.cfg.Decode(msg.Headers(), msg.Data())
 		return err
 	})
+	if d.decodeErr == nil {
+		d.keyErr = guard(func() error {
+			d.key = c.cfg.Key(d.event)
+			return nil
+		})
+	}
 	c.held.add(d)
 	c.keys.run(d)
 }
@@ -109,6 +114,9 @@ func (c *Consumer) judge(ctx context.Context, d *delivery) deliveryOutcome {
 	if d.decodeErr != nil {
 		return c.undecoded(ctx, d)
 	}
+	if d.keyErr != nil {
+		return c.failed(ctx, d, d.keyErr)
+	}
 	result, err := c.applier.Apply(ctx, d.event)
 	if err == nil {
 		return c.ack(ctx, d, deliveryOutcome(result.Outcome))
@@ -136,6 +144,9 @@ func (c *Consumer) undecoded(ctx context.Context, d *delivery) deliveryOutcome {
 			return c.ack(ctx, d, deliveryForeign)
 		}
 		return c.giveUp(ctx, d, notAnEvent, d.decodeErr, 1)
+	}
+	if errors.As(d.decodeErr, new(*PanicError)) { // a defect of the service, which would give up all that it has
+		return c.outage(ctx, d, d.decodeErr)
 	}
 	return c.giveUp(ctx, d, malformed, d.decodeErr, 1)
 }

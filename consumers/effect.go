@@ -31,7 +31,7 @@ type Effect struct {
 	Attributes map[string]string
 }
 
-// Querier is what a proof reads with: the transaction of the handler, and later the pool.
+// Querier is what a proof reads with: the transaction of the handler, and after the commit its connection.
 type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row

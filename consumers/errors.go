@@ -23,6 +23,8 @@ var (
 	// ErrSwallowed: the handler went on after the database had refused a statement, such as a unique
 	// violation. Nothing of the transaction can be committed.
 	ErrSwallowed = errors.New("the handler swallowed an error of the database")
+	// ErrUnread: the handler returned while it still reads rows.
+	ErrUnread = errors.New("the handler returned with rows open: read them to the end, or close them")
 	// ErrUnknownCommit: the connection was lost during the commit. The next delivery finds out.
 	ErrUnknownCommit = errors.New("whether the transaction was committed is not known")
 )

@@ -62,7 +62,9 @@ func (k *keys) next(handled []*delivery) (batch []*delivery) {
 			k.release(d.key)
 		}
 	}
-	for len(batch) < k.batch && len(k.ready) > 0 {
+	// What is ready is shared with those that could begin now.
+	most := min(k.batch, max(1, len(k.ready)/(k.workers-k.busy+1)))
+	for len(batch) < most && len(k.ready) > 0 {
 		d := k.ready[0]
 		k.ready = k.ready[1:]
 		batch = append(batch, d)

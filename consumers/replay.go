@@ -35,20 +35,25 @@ type letter struct {
 // stream. What it applies goes the way of every message.
 func (c *Consumer) replay(soft context.Context) error {
 	for pause(soft, c.cfg.ReplayEvery) {
-		for soft.Err() == nil && !c.paused.Load() {
-			again, err := c.replayLetter(soft)
-			if err != nil && soft.Err() == nil {
-				c.log.WarnContext(soft, "dead letters cannot be replayed: trying again", "cause", kindOf(err))
-			}
-			if !again || err != nil {
-				break
-			}
-		}
-		if err := c.replayRange(soft); err != nil && soft.Err() == nil {
-			c.log.WarnContext(soft, "a range cannot be replayed: trying again", "error", err)
+		for again := true; again && soft.Err() == nil && !c.paused.Load(); {
+			again = c.replaySome(soft)
 		}
 	}
 	return nil
+}
+
+// replaySome takes one dead letter and some of a range, so that neither waits for the end of the other. It
+// reports whether there is more at once.
+func (c *Consumer) replaySome(soft context.Context) bool {
+	letters, err := c.replayLetter(soft)
+	if err != nil && soft.Err() == nil {
+		c.log.WarnContext(soft, "dead letters cannot be replayed: trying again", "cause", kindOf(err))
+	}
+	ranges, rangeErr := c.replayRange(soft)
+	if rangeErr != nil && soft.Err() == nil {
+		c.log.WarnContext(soft, "a range cannot be replayed: trying again", "error", rangeErr)
+	}
+	return letters && err == nil || ranges && rangeErr == nil
 }
 
 // replayLetter replays one dead letter and reports whether to look for another one at once.

@@ -24,27 +24,20 @@ const (
 	rangeReason = "holdfast.reason"
 )
 
-// replayRange takes what a range consumer has, until its last message is settled, and then removes it.
-// It is the broker that remembers how far the replay is: any instance goes on with it.
-func (c *Consumer) replayRange(soft context.Context) error {
-	for soft.Err() == nil && !c.paused.Load() {
-		consumer, last, err := c.findRange(soft)
-		if consumer == nil || err != nil {
-			return err
-		}
-		info := consumer.CachedInfo()
-		if info.NumAckPending == 0 && (info.NumPending == 0 || info.Delivered.Stream >= last) {
-			return c.endRange(soft, info)
-		}
-		taken, err := c.takeRange(consumer, last)
-		if err != nil {
-			return err
-		}
-		if taken == 0 { // what is left comes back after its delay
-			return nil
-		}
+// replayRange takes some of what a range consumer has, and removes it when its last message is settled.
+// It is the broker that remembers how far the replay is: any instance goes on with it. again says that
+// there is more at once; what is left otherwise comes back after its delay.
+func (c *Consumer) replayRange(soft context.Context) (again bool, err error) {
+	consumer, last, err := c.findRange(soft)
+	if consumer == nil || err != nil {
+		return false, err
 	}
-	return nil
+	info := consumer.CachedInfo()
+	if info.NumAckPending == 0 && (info.NumPending == 0 || info.Delivered.Stream >= last) {
+		return false, c.endRange(soft, info)
+	}
+	taken, err := c.takeRange(soft, consumer, last)
+	return taken > 0, err
 }
 
 func (c *Consumer) findRange(soft context.Context) (consumer jetstream.Consumer, last uint64, err error) {
@@ -64,24 +57,34 @@ func (c *Consumer) findRange(soft context.Context) (consumer jetstream.Consumer,
 }
 
 // takeRange handles some messages, and waits for them. They have no part in the room of those that are
-// held: a range must not keep back what comes in the ordinary way, nor wait for it.
-func (c *Consumer) takeRange(consumer jetstream.Consumer, last uint64) (taken int, err error) {
+// held: a range must not keep back what comes in the ordinary way, nor wait for it. When the consumer stops it
+// leaves them to the stop. It returns how many were of the range.
+func (c *Consumer) takeRange(soft context.Context, consumer jetstream.Consumer, last uint64) (taken int, err error) {
 	batch, err := consumer.FetchNoWait(c.cfg.Concurrency)
 	if err != nil {
 		return 0, fmt.Errorf("take from a range: %w", err)
 	}
 	var ended sync.WaitGroup
 	for msg := range batch.Messages() {
-		taken++
 		d := &delivery{msg: msg, times: 1, ended: ended.Done}
 		if meta, err := msg.Metadata(); err == nil && meta.Sequence.Stream > last {
 			_ = msg.Ack() // it came in the ordinary way; otherwise it comes again, and is acknowledged then
 			continue
 		}
+		taken++
 		ended.Add(1)
 		c.begin(d)
 	}
-	ended.Wait()
+	settled := make(chan struct{})
+	go func() { // it ends with the deliveries, which the stop waits for
+		ended.Wait()
+		close(settled)
+	}()
+	select {
+	case <-settled:
+	case <-soft.Done():
+		return taken, nil
+	}
 	if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
 		return taken, fmt.Errorf("take from a range: %w", err)
 	}

@@ -29,7 +29,7 @@ import (
 const (
 	streamName = "EVENTS"
 	// patience is for what should happen at once, on a machine that is busy.
-	patience = 45 * time.Second
+	patience = 90 * time.Second
 )
 
 // effects is a service's own table.

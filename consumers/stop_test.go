@@ -189,7 +189,7 @@ func TestPanicsOfTheServiceEndNoProcess(t *testing.T) {
 		change func(*consumers.Config)
 		want   string
 	}{
-		"the key":   {func(cfg *consumers.Config) { cfg.Key = func(event.Event) string { panic("key") } }, "malformed 1"},
+		"the key":   {func(cfg *consumers.Config) { cfg.Key = func(event.Event) string { panic("key") } }, "panicked 2"},
 		"the probe": {func(cfg *consumers.Config) { cfg.Probe = func(event.Event) (facts.Fact, bool) { panic("probe") } }, "panicked 2"},
 		"the proof": {func(cfg *consumers.Config) {
 			cfg.Effects = nil

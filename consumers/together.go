@@ -19,7 +19,7 @@ func (c *Consumer) deliverTogether(hard context.Context, batch []*delivery) (alo
 	var together []*delivery
 	for _, d := range batch {
 		// What comes again may be why its neighbours would come again too.
-		if d.decodeErr != nil || d.times > 1 || d.ended != nil {
+		if d.decodeErr != nil || d.keyErr != nil || d.times > 1 || d.ended != nil {
 			alone = append(alone, d)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/consumers"
 	"github.com/holdfast-dev/holdfast/consumers/facts"
@@ -283,7 +284,7 @@ func TestBatchIsUnproven(t *testing.T) {
 	cfg := b.batches()
 	var refused atomic.Bool
 	cfg.Proof, cfg.Effects = func(ctx context.Context, db consumers.Querier, c facts.Claimed) (consumers.Evidence, error) {
-		if db == consumers.Querier(b.Pool) && c.Key.String() == "refund=re_3" && refused.CompareAndSwap(false, true) {
+		if _, transaction := db.(pgx.Tx); !transaction && c.Key.String() == "refund=re_3" && refused.CompareAndSwap(false, true) {
 			return consumers.Evidence{}, errBoom
 		}
 		return proveRefund(ctx, db, c)

@@ -6,7 +6,7 @@ UPDATE {{schema}}.consumer_dead_letter AS d
           FROM {{schema}}.consumer_dead_letter AS due
          WHERE due.consumer = $1 AND due.stream = $2
            AND (due.state = 'replay_requested' OR due.state = 'replaying' AND due.claim_until < clock_timestamp())
-         ORDER BY due.state, due.changed_at, due.id
+         ORDER BY due.changed_at, due.id
          LIMIT 1
            FOR UPDATE SKIP LOCKED) AS due
  WHERE d.id = due.id
