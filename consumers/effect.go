@@ -66,7 +66,8 @@ func (e Effect) problem() string {
 }
 
 // statement returns the join of facts and their effects, one row for each fact, in order. The names of
-// attributes are values of the statement, from $7 on; the names of tables and columns are quoted.
+// attributes are values of the statement, from $7 on; the names of tables and columns are quoted. Each fact is
+// looked up by itself, whatever a plan that was made for small tables thinks of joining them.
 func (e Effect) statement(schema string) (sql string, attributes []any) {
 	quote := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 	column := e.Column
@@ -83,12 +84,12 @@ func (e Effect) statement(schema string) (sql string, attributes []any) {
 		attributes = append(attributes, attribute)
 		same = append(same, fmt.Sprintf("e.%s::text IS NOT DISTINCT FROM f.attributes ->> $%d::text", quote(e.Attributes[attribute]), 6+len(attributes)))
 	}
-	sql = fmt.Sprintf(`SELECT count(e.*), count(e.*) FILTER (WHERE %s)
+	sql = fmt.Sprintf(`SELECT found.effects, found.matching
   FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
        WITH ORDINALITY AS c (id, source, account_id, fact_type, fact_key, attributes, n)
-  LEFT JOIN %s.consumer_fact AS f ON f.id = c.id
-  LEFT JOIN %s AS e ON e.%s = f.id
- GROUP BY c.n ORDER BY c.n`,
+ CROSS JOIN LATERAL (SELECT count(*) AS effects, count(*) FILTER (WHERE %s) AS matching
+                       FROM %s.consumer_fact AS f JOIN %s AS e ON e.%s = f.id WHERE f.id = c.id) AS found
+ ORDER BY c.n`,
 		strings.Join(same, " AND "), schema, pgx.Identifier(strings.Split(e.Table, ".")).Sanitize(), quote(column))
 	return sql, attributes
 }
