@@ -154,6 +154,43 @@ func TestInvalidIndexIsFound(t *testing.T) {
 	}
 }
 
+// TestIndexOfAnotherShapeIsFound, under the name that is described.
+func TestIndexOfAnotherShapeIsFound(t *testing.T) {
+	t.Parallel()
+	for other, want := range map[string]string{
+		"DROP INDEX public.entry_refund; CREATE UNIQUE INDEX entry_refund ON public.entry (id)":                                                                               "entry_refund",
+		"DROP INDEX public.entry_refund; CREATE UNIQUE INDEX entry_refund ON public.entry (account, refund, id) WHERE kind = 'refund' AND canonical = 'canonical'":            "entry_refund",
+		"DROP INDEX public.entry_refund; CREATE UNIQUE INDEX entry_refund ON public.entry (account, refund) WHERE kind = 'refund' AND canonical = 'canonical' AND amount > 0": "entry_refund",
+		"DROP INDEX public.entry_refund; CREATE UNIQUE INDEX entry_refund ON public.entry (account, refund) WHERE kind = 'refund' AND canonical = 'superseded_duplicate'":     "entry_refund",
+		"ALTER TABLE public.entry DROP CONSTRAINT entry_fact; CREATE UNIQUE INDEX entry_fact ON public.entry (fact_id) WHERE false":                                           "fact_id",
+	} {
+		b := setup(t)
+		b.exec(other)
+		r := b.run(check.Config{Names: []string{"effect-indexes"}})
+		if f := r.Findings[0]; f.Count != 1 || f.Examples[0].ID != want {
+			t.Errorf("%s: finding is %+v", other, f)
+		}
+	}
+}
+
+// TestNothingThatWasCheckedIsNotSound: an invariant that is asked for is checked, or the answer is an error.
+func TestNothingThatWasCheckedIsNotSound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	plain := table()
+	plain.Marker, plain.Reversal = "", nil
+	for name, tables := range map[string][]effects.Table{"duplicate-facts": nil, "superseded-compensation": {plain}} {
+		var nothing *check.InapplicableError
+		_, err := check.Run(t.Context(), b.Pool, check.Config{Names: []string{"quarantine-open", name}, Tables: tables})
+		if !errors.As(err, &nothing) || nothing.Name != name || nothing.Hint() == "" {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+	if (&check.Report{}).Sound() {
+		t.Error("a report of nothing is sound")
+	}
+}
+
 // TestGraceAndNames: the clock of the database, and names that there are.
 func TestGraceAndNames(t *testing.T) {
 	t.Parallel()

@@ -58,15 +58,28 @@ type Example struct {
 // Report is what all of them found, in the order of the catalog.
 type Report struct{ Findings []Finding }
 
-// Sound reports whether everything was checked and held.
+// Sound reports whether anything was checked, and everything that was held.
 func (r *Report) Sound() bool {
-	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Verdict != Held })
+	return len(r.Findings) > 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Verdict != Held })
 }
 
 // UnknownNameError is returned for an invariant that is not in the catalog.
 type UnknownNameError struct{ Name string }
 
 func (e *UnknownNameError) Error() string { return fmt.Sprintf("there is no invariant %q", e.Name) }
+
+// InapplicableError is returned for an invariant that was asked for by its name and is about a table of effects,
+// when none that is described has what it is about.
+type InapplicableError struct{ Name string }
+
+func (e *InapplicableError) Error() string {
+	return fmt.Sprintf("invariant %s: no table of effects is described that it is about", e.Name)
+}
+
+// Hint says what a person can do.
+func (e *InapplicableError) Hint() string {
+	return "describe the table, see docs/effects.md; what is about superseded duplicates needs a marker"
+}
 
 // Beginner begins transactions: a pool or a connection.
 type Beginner interface {
@@ -75,7 +88,7 @@ type Beginner interface {
 
 // Run checks the catalog in one snapshot, and changes nothing. An invariant that could not be checked is a
 // finding; an error is returned when nothing could be. Errors: [*effects.Error], [*UnknownNameError],
-// and those of the database.
+// [*InapplicableError], and those of the database.
 func Run(ctx context.Context, db Beginner, cfg Config) (*Report, error) {
 	cfg, err := cfg.judged()
 	if err != nil {
@@ -103,14 +116,7 @@ func Run(ctx context.Context, db Beginner, cfg Config) (*Report, error) {
 		if grace, given := cfg.Grace[inv.Name]; given {
 			inv.Grace = grace
 		}
-		tables := []effects.Table{{}}
-		if inv.described {
-			tables = cfg.Tables
-		}
-		for _, t := range tables {
-			if inv.needs != nil && !inv.needs(t) {
-				continue
-			}
+		for _, t := range inv.tables(cfg) {
 			r.Findings = append(r.Findings, look(ctx, tx, inv, t, cfg))
 			if err := ctx.Err(); err != nil {
 				return nil, fmt.Errorf("check: %w", err)
@@ -148,7 +154,25 @@ func (c Config) judged() (Config, error) {
 		tables[i] = t.WithDefaults()
 	}
 	c.Tables = tables
+	for _, inv := range Catalog() {
+		if slices.Contains(c.Names, inv.Name) && len(inv.tables(c)) == 0 {
+			return c, &InapplicableError{inv.Name}
+		}
+	}
 	return c, nil
+}
+
+// tables are those that an invariant is looked for in; one without a name for what is about none.
+func (i Invariant) tables(c Config) (applies []effects.Table) {
+	if !i.described {
+		return []effects.Table{{}}
+	}
+	for _, t := range c.Tables {
+		if i.needs == nil || i.needs(t) {
+			applies = append(applies, t)
+		}
+	}
+	return applies
 }
 
 // look makes one query, in a savepoint, so that one that fails does not end the others.

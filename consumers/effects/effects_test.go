@@ -3,9 +3,10 @@ package effects_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/consumers/effects"
 	"github.com/holdfast-dev/holdfast/consumers/facts"
@@ -21,7 +22,8 @@ func table() effects.Table {
 }
 
 const entry = `CREATE TABLE public.entry (id bigint PRIMARY KEY, created_at timestamptz, fact_id bigint, kind text, account text, refund text, told jsonb, amount bigint);
-	CREATE TABLE public.payout (entry_id bigint REFERENCES public.entry (id), other bigint)`
+	ALTER TABLE public.entry ADD UNIQUE (account, amount);
+	CREATE TABLE public.payout (entry_id bigint REFERENCES public.entry (id), other bigint, "by" text, sum bigint, FOREIGN KEY (sum, "by") REFERENCES public.entry (amount, account))`
 
 // TestKeysAreThoseOfTheMapper: the database makes the same text as package facts, whatever is in a part.
 func TestKeysAreThoseOfTheMapper(t *testing.T) {
@@ -99,9 +101,12 @@ func TestInspect(t *testing.T) {
 	tab := table()
 	tab.References = []effects.Reference{{Table: "public.payout", Column: "other"}, {Table: "public.payout", Column: "entry_id"}}
 	found, err := effects.Inspect(t.Context(), db.Pool, tab)
-	want := []effects.Reference{{Table: "public.payout", Column: "entry_id"}, {Table: "public.payout", Column: "other"}}
-	if err != nil || !slices.Equal(found, want) {
-		t.Errorf("references are %v, %v, want %v", found, err, want)
+	want := []effects.Naming{
+		{Table: "public.payout", Columns: []string{"entry_id"}, Named: []string{"id"}}, {Table: "public.payout", Columns: []string{"sum", "by"}, Named: []string{"amount", "account"}},
+		{Table: "public.payout", Columns: []string{"other"}, Named: []string{"id"}},
+	}
+	if diff := cmp.Diff(want, found); err != nil || diff != "" {
+		t.Errorf("%v, references (-want +got):\n%s", err, diff)
 	}
 	tab.References = []effects.Reference{{Table: "public.payout", Column: "gone"}}
 	tab.Identical = []string{`x"; DROP TABLE public.entry; --`}

@@ -21,10 +21,21 @@ type Querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
+// Naming is how rows of another table name rows of this one: Columns of theirs, each of which equals the one
+// of ours at the same place in Named.
+type Naming struct {
+	Table          string
+	Columns, Named []string
+}
+
+func (n Naming) equal(other Naming) bool {
+	return n.Table == other.Table && slices.Equal(n.Columns, other.Columns) && slices.Equal(n.Named, other.Named)
+}
+
 // Inspect compares a description with the catalog: every column must exist, also those of references.
-// It returns the foreign keys that name rows of the table, beside the references of the description.
-// Errors: [*Error], and those of the database.
-func Inspect(ctx context.Context, db Querier, t Table) ([]Reference, error) {
+// It returns the foreign keys that name rows of the table by whatever columns, beside the references of the
+// description, which name them by their id. Errors: [*Error], and those of the database.
+func Inspect(ctx context.Context, db Querier, t Table) ([]Naming, error) {
 	t = t.WithDefaults()
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -48,17 +59,18 @@ func Inspect(ctx context.Context, db Querier, t Table) ([]Reference, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	rows, err := db.Query(ctx, referencesSQL, Relation(t.Table), t.ID)
+	rows, err := db.Query(ctx, referencesSQL, Relation(t.Table))
 	if err != nil {
 		return nil, fmt.Errorf("find references to %s: %w", t.Table, err)
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Reference])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Naming])
 	if err != nil {
 		return nil, fmt.Errorf("find references to %s: %w", t.Table, err)
 	}
 	for _, r := range t.References {
-		if !slices.Contains(found, r) {
-			found = append(found, r)
+		named := Naming{Table: r.Table, Columns: []string{r.Column}, Named: []string{t.ID}}
+		if !slices.ContainsFunc(found, named.equal) {
+			found = append(found, named)
 		}
 	}
 	return found, nil

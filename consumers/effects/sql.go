@@ -44,7 +44,19 @@ func (t Table) KeyParts(alias string) []string {
 	return parts
 }
 
-// KeyText is the key of a row as its fact has it: NULL when a part is missing.
+// given is the text of a value, and null for an empty one: package facts makes no key of it.
+func given(value string) string { return "nullif(" + value + "::text, '')" }
+
+// IsKeyless is the condition for a row to have no account, or not every part of its key.
+func (t Table) IsKeyless(alias string) string {
+	values := []string{given(Column(alias, t.Account))}
+	for _, part := range t.KeyParts(alias) {
+		values = append(values, given(part))
+	}
+	return "num_nulls(" + strings.Join(values, ", ") + ") > 0"
+}
+
+// KeyText is the key of a row as its fact has it: NULL when a part is missing or empty.
 func (t Table) KeyText(alias string) string {
 	var texts []string
 	for i, value := range t.KeyParts(alias) {
@@ -52,7 +64,7 @@ func (t Table) KeyText(alias string) string {
 		if i > 0 {
 			lead = "/" + lead
 		}
-		texts = append(texts, Literal(lead)+" || "+escaped(value+"::text"))
+		texts = append(texts, Literal(lead)+" || "+escaped(given(value)))
 	}
 	return "(" + strings.Join(texts, " || ") + ")"
 }
@@ -129,7 +141,8 @@ func (t Table) Compared() []string {
 //	{{schema}}        the database schema of the component consumer
 //	{{table}}         the table; {{id}}, {{created}}, {{fact}}, {{account}}, {{marker}} its columns, without the alias
 //	{{source}}, {{type}}, {{reversal_type}}    constants, as literals
-//	{{effect}}, {{canonical}}, {{untouched}}   conditions
+//	{{effect}}, {{canonical}}, {{untouched}}, {{keyless}}   conditions
+//	{{is_index}}      a condition on the row i of pg_index
 //	{{key}}, {{parts}}, {{reversal_key}}, {{attributes}}   expressions
 //
 // more are further placeholders, each followed by what it stands for.
@@ -138,6 +151,7 @@ func (t Table) Fill(sql, schema string, more ...string) string {
 		"{{schema}}", schema, "{{table}}", Relation(t.Table), "{{id}}", Quote(t.ID), "{{created}}", Quote(t.Created), "{{fact}}", Quote(t.Fact),
 		"{{account}}", Quote(t.Account), "{{marker}}", Quote(t.Marker), "{{source}}", Literal(t.Source), "{{type}}", Literal(t.Type),
 		"{{effect}}", t.IsEffect("e"), "{{canonical}}", t.IsCanonical("e"), "{{untouched}}", t.IsUntouched("e"),
+		"{{keyless}}", t.IsKeyless("e"), "{{is_index}}", t.IsIndex("i"),
 		"{{key}}", t.KeyText("e"), "{{parts}}", strings.Join(t.KeyParts("e"), ", "), "{{reversal_key}}", t.ReversalKeyText("e"),
 		"{{attributes}}", t.AttributesJSON("e"), "{{fact_column}}", Literal(t.Fact), "{{index}}", Literal(t.Index), "{{relation}}", Literal(Relation(t.Table)),
 	}

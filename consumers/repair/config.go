@@ -61,6 +61,10 @@ func (c Config) judged() (Config, error) {
 	}
 	var problem string
 	switch {
+	case len(c.Table.Compared()) == 0:
+		problem = "attributes or identical: needs the columns in which duplicates must be equal, or all rows of a key would be"
+	case c.Table.Marker == "" && len(c.Table.Untouched) == 0:
+		problem = "untouched: needs the columns that say that a row is as it was made, or every row would be; what is removed cannot be looked at again"
 	case !statement.ValidSchema(c.Schema):
 		problem = fmt.Sprintf("schema %q is not a plain lower-case identifier", c.Schema)
 	case c.Mode != Plan && c.Mode != Rehearse && c.Mode != Apply:

@@ -27,9 +27,9 @@
 //	touched     a row is not as it was made                                                a person
 //	referenced  another table names a row                                                  a person
 //	claimed     a row that is not the first has a fact                                     a person
-//	published   an event of a row that would go has left, or may have                      a person
+//	published   an event of a row that would go has left, may have, or is in the log no more a person
 //	reversed    a reversal of a row exists already                                         a person
-//	keyless     a row has no account, or no part of its key: no index constrains it        a person
+//	keyless     a row lacks its account or a part of its key, or has an empty one          a person
 //
 // The first row by (created, id) stays. Of the others the ledger has who they were: it is the attribution.
 //

@@ -9,7 +9,8 @@ import (
 
 // An event of a row that goes is removed with it, if it is proven that no relay has it: see kept.sql. A lane
 // without an owner was left clean; one whose owner died may have left something in the stream. Anything
-// else may be published, and then a person decides.
+// else may be published, and then a person decides; a row of which the log has no event too: it may have left
+// long ago, and been pruned.
 
 // planEvents counts them, and finds groups of which one has left.
 func (j *job) planEvents(ctx context.Context) error {
@@ -24,18 +25,22 @@ func (j *job) planEvents(ctx context.Context) error {
 	for i, id := range j.duplicates {
 		stays[id] = j.canonical[i]
 	}
-	named := map[string]bool{}
+	kept := map[string]bool{} // by duplicate: whether no relay has any event of it
 	var duplicate string
-	var kept bool
-	_, err = pgx.ForEachRow(rows, []any{&duplicate, &kept}, func() error {
-		if kept {
+	var here bool
+	_, err = pgx.ForEachRow(rows, []any{&duplicate, &here}, func() error {
+		before, found := kept[duplicate]
+		kept[duplicate] = here && (before || !found)
+		if here {
 			j.report.Events++
-		} else if !named[duplicate] {
-			named[duplicate] = true
-			j.report.note(Group{Published, []string{stays[duplicate], duplicate}}, j.cfg.Examples)
 		}
 		return nil
 	})
+	for _, duplicate := range j.duplicates {
+		if !kept[duplicate] {
+			j.report.note(Group{Published, []string{stays[duplicate], duplicate}}, j.cfg.Examples)
+		}
+	}
 	return wrap("find events", err)
 }
 

@@ -19,10 +19,11 @@ const (
 	indexBuilt   = "built"
 )
 
-// indexState looks the index up in the catalog. shape is on what it is.
+// indexState looks the index up in the catalog. shape is on what it is. One that constrains and is on something
+// else is an error.
 func (j *job) indexState(ctx context.Context) (state, shape string, err error) {
-	var valid bool
-	err = j.tx.QueryRow(ctx, j.sql["index"], effects.Relation(j.t.Table), j.t.Index).Scan(&valid, &shape)
+	var valid, wanted bool
+	err = j.tx.QueryRow(ctx, j.sql["index"], effects.Relation(j.t.Table), j.t.Index).Scan(&valid, &wanted, &shape)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return indexAbsent, "", nil
@@ -30,13 +31,18 @@ func (j *job) indexState(ctx context.Context) (state, shape string, err error) {
 		return "", "", wrap("look for the index", err)
 	case !valid:
 		return indexInvalid, shape, nil
+	case !wanted:
+		return "", "", &IndexError{j.t.Index, shape, "unique (" + j.indexOn() + ") where " + j.t.IsCanonical("")}
 	}
 	return indexThere, shape, nil
 }
 
 func (j *job) createIndex(name, table string) string {
-	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s, %s) WHERE %s", effects.Quote(name), table, effects.Quote(j.t.Account),
-		strings.Join(j.t.KeyParts(""), ", "), j.t.IsCanonical(""))
+	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s) WHERE %s", effects.Quote(name), table, j.indexOn(), j.t.IsCanonical(""))
+}
+
+func (j *job) indexOn() string {
+	return strings.Join(append([]string{effects.Quote(j.t.Account)}, j.t.KeyParts("")...), ", ")
 }
 
 // index builds it. One that is invalid, as CREATE INDEX CONCURRENTLY leaves it when it fails, constrains
@@ -83,9 +89,9 @@ func (j *job) proveIndex(ctx context.Context) error {
 			return wrap("spell the index", err)
 		}
 	}
-	var valid bool
+	var valid, wanted bool
 	var want string
-	if err := j.tx.QueryRow(ctx, j.sql["index"], "pg_temp.holdfast_wanted", "holdfast_wanted_index").Scan(&valid, &want); err != nil {
+	if err := j.tx.QueryRow(ctx, j.sql["index"], "pg_temp.holdfast_wanted", "holdfast_wanted_index").Scan(&valid, &wanted, &want); err != nil {
 		return wrap("spell the index", err)
 	}
 	if have != want {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/holdfast-dev/holdfast/consumers/effects"
 	"github.com/holdfast-dev/holdfast/consumers/repair"
 )
 
@@ -18,9 +19,7 @@ func TestIdenticalDuplicatesAreRemoved(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.three()
-	for _, id := range []string{"1", "2", "3", "4"} {
-		b.exec("SELECT outbox.publish_text('/members', 'member.added', '{\"membership\": " + id + "}'), outbox.publish_text('/members', 'member.other', 'no JSON')")
-	}
+	b.exec("SELECT outbox.publish_text('/members', 'member.other', 'no JSON') FROM generate_series(1, 4)")
 	b.pause()
 	plan, err := b.run(table(), repair.Plan)
 	if err != nil || plan.Duplicates != 2 || plan.Events != 2 || plan.Facts != 2 || plan.IndexState != "absent" || plan.Applied || !slices.Equal(plan.Groups[0].IDs, []string{"2", "4", "1"}) {
@@ -70,34 +69,40 @@ func TestEveryOtherShapeStopsEverything(t *testing.T) {
 		sql  string
 		want repair.Shape
 		ids  string
+		n    int64 // 0 is one
 	}{
-		"another sum":              {"UPDATE public.membership SET cents = 501 WHERE id = 4", repair.Differs, "2 4 1"},
-		"another author":           {"UPDATE public.membership SET created_by = 'x' WHERE id = 4", repair.Differs, "2 4 1"},
-		"another status":           {"UPDATE public.membership SET status = 'active' WHERE id = 4", repair.Touched, "2 4 1"},
-		"voided":                   {"UPDATE public.membership SET status = 'voided' WHERE id = 2", repair.Touched, "2 4 1"},
-		"only a stamp":             {"UPDATE public.membership SET adjusted_at = now() WHERE id = 1", repair.Touched, "2 4 1"},
-		"named by a foreign key":   {"INSERT INTO public.payout VALUES (1, 4)", repair.Referenced, "2 4 1"},
-		"named by a plain column":  {"INSERT INTO public.letter VALUES (1, 1)", repair.Referenced, "2 4 1"},
-		"a duplicate has the fact": {claimed, repair.Claimed, "2 4 1"},
-		"no key":                   {"INSERT INTO public.membership (member) VALUES (NULL)", repair.Keyless, "5"},
-		"its event has left": {`SELECT outbox.publish_text('/members', 'member.added', '{"membership": 4}');
-			UPDATE outbox.outbox_lane SET drained = '4000000:4000000:'`, repair.Published, "2 4"},
-		"its event may be on its way": {`SELECT outbox.publish_text('/members', 'member.added', '{"membership": 4}');
-			UPDATE outbox.outbox_lane SET lease_owner = 'pod', lease_token = gen_random_uuid(), lease_until = now() - interval '1 h'`, repair.Published, "2 4"},
+		"another sum":              {"UPDATE public.membership SET cents = 501 WHERE id = 4", repair.Differs, "2 4 1", 0},
+		"another author":           {"UPDATE public.membership SET created_by = 'x' WHERE id = 4", repair.Differs, "2 4 1", 0},
+		"another status":           {"UPDATE public.membership SET status = 'active' WHERE id = 4", repair.Touched, "2 4 1", 0},
+		"voided":                   {"UPDATE public.membership SET status = 'voided' WHERE id = 2", repair.Touched, "2 4 1", 0},
+		"only a stamp":             {"UPDATE public.membership SET adjusted_at = now() WHERE id = 1", repair.Touched, "2 4 1", 0},
+		"named by a foreign key":   {"INSERT INTO public.payout VALUES (1, 4)", repair.Referenced, "2 4 1", 0},
+		"named by a plain column":  {"INSERT INTO public.letter VALUES (1, 1)", repair.Referenced, "2 4 1", 0},
+		"a duplicate has the fact": {claimed, repair.Claimed, "2 4 1", 0},
+		"named by another column":  {"INSERT INTO public.visit (member_no) SELECT no FROM public.membership WHERE id = 4", repair.Referenced, "2 4 1", 0},
+		"named by two columns":     {"INSERT INTO public.stay SELECT no, account FROM public.membership WHERE id = 1", repair.Referenced, "2 4 1", 0},
+		"no key":                   {"INSERT INTO public.membership (member) VALUES (NULL)", repair.Keyless, "5", 0},
+		"an empty part of the key": {"INSERT INTO public.membership (member) VALUES ('')", repair.Keyless, "5", 0},
+		"no account":               {"INSERT INTO public.membership (account, member) VALUES ('', 'm_7')", repair.Keyless, "5", 0},
+		"its event has left":       {"UPDATE outbox.outbox_lane SET drained = '4000000:4000000:'", repair.Published, "2 4", 3},
+		"its event may be on its way": {"UPDATE outbox.outbox_lane SET lease_owner = 'pod', lease_token = gen_random_uuid(), lease_until = now() - interval '1 h'",
+			repair.Published, "2 4", 3},
+		"its event left long ago": {"DELETE FROM outbox.event_outbox WHERE convert_from(data, 'UTF8')::jsonb ->> 'membership' = '4'", repair.Published, "2 4", 0},
 		"a fact says otherwise": {`INSERT INTO outbox.consumer_fact (source, account_id, fact_type, fact_key, event_source, event_id, attributes)
-			VALUES ('provider', 'acct', 'membership', 'member=m_2/start=2026-02-01', '/s', 'e', '{"cents": "499"}')`, repair.Unlinked, "3"},
+			VALUES ('provider', 'acct', 'membership', 'member=m_2/start=2026-02-01', '/s', 'e', '{"cents": "499"}')`, repair.Unlinked, "3", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.three()
 			b.exec("INSERT INTO public.membership (id, member) OVERRIDING SYSTEM VALUE VALUES (8, 'm_3'), (9, 'm_3')")
+			b.tell("8", "9")
 			b.exec(c.sql)
 			b.pause()
 			before := b.state()
 			r, err := b.run(table(), repair.Apply)
 			var refused *repair.RefusedError
-			if !errors.As(err, &refused) || r.Counts[c.want] != 1 || r.Refusals() != 1 || !strings.Contains(err.Error(), "id "+c.ids+")") || refused.Hint() == "" {
+			if !errors.As(err, &refused) || r.Counts[c.want] != max(c.n, 1) || r.Refusals() != max(c.n, 1) || !strings.Contains(err.Error(), "id "+c.ids+")") || refused.Hint() == "" {
 				t.Errorf("the repair is %+v, %v", r, err)
 			}
 			if after := b.state(); after != before {
@@ -121,6 +126,27 @@ func TestGroupMustBePaused(t *testing.T) {
 	}
 	if _, err := repair.Run(t.Context(), b.Pool, repair.Config{Table: table(), Mode: repair.Apply}); err == nil || !strings.Contains(err.Error(), "actor") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// TestDescriptionMustCompare: without columns that must be equal, every row of a key would be identical.
+func TestDescriptionMustCompare(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.three()
+	b.exec("UPDATE public.membership SET cents = 999, status = 'voided' WHERE id = 4")
+	b.pause()
+	before := b.state()
+	for want, change := range map[string]func(*effects.Table){
+		"attributes or identical": func(t *effects.Table) { t.Attributes, t.Identical = nil, nil },
+		"untouched":               func(t *effects.Table) { t.Untouched = nil },
+	} {
+		bare := table()
+		change(&bare)
+		var wrong *effects.Error
+		if _, err := b.run(bare, repair.Apply); !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || b.state() != before {
+			t.Errorf("without %s: error is %v", want, err)
+		}
 	}
 }
 
@@ -188,8 +214,10 @@ func TestIndexIsProven(t *testing.T) {
 		b.exec("DROP INDEX public.membership_once")
 		b.exec(other)
 		var wrong *repair.IndexError
-		if _, err := b.run(table(), repair.Apply); !errors.As(err, &wrong) || wrong.Hint() == "" {
-			t.Errorf("%s: error is %v", other, err)
+		for _, mode := range []repair.Mode{repair.Apply, repair.Plan} {
+			if _, err := b.run(table(), mode); !errors.As(err, &wrong) || wrong.Hint() == "" {
+				t.Errorf("%s: %s: error is %v", mode, other, err)
+			}
 		}
 	}
 }

@@ -60,7 +60,7 @@ type job struct {
 	t      effects.Table
 	report *Report
 	sql    map[string]string
-	names  []effects.Reference
+	names  []effects.Naming
 
 	canonical, duplicates []string // of each row that goes: which one stays, and its id
 	status                []string

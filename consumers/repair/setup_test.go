@@ -17,7 +17,10 @@ const membership = `CREATE TABLE public.membership (
 	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT '2026-01-01Z',
 	fact_id bigint UNIQUE REFERENCES outbox.consumer_fact (id), kind text NOT NULL DEFAULT 'member', status text NOT NULL DEFAULT 'pending',
 	account text NOT NULL DEFAULT 'acct', member text, start date DEFAULT '2026-02-01', cents bigint NOT NULL DEFAULT 500,
-	created_by text NOT NULL DEFAULT 'importer', adjusted_at timestamptz, note text);
+	created_by text NOT NULL DEFAULT 'importer', adjusted_at timestamptz, note text,
+	no uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE, UNIQUE (no, account));
+CREATE TABLE public.visit (member_no uuid REFERENCES public.membership (no) ON DELETE CASCADE);
+CREATE TABLE public.stay (member_no uuid, account text, FOREIGN KEY (member_no, account) REFERENCES public.membership (no, account) ON DELETE SET NULL);
 CREATE TABLE public.payout (id bigint PRIMARY KEY, membership_id bigint REFERENCES public.membership (id) ON DELETE CASCADE);
 CREATE TABLE public.letter (id bigint PRIMARY KEY, about bigint)`
 
@@ -96,6 +99,15 @@ func (b *bundle) pause() {
 func (b *bundle) three() {
 	b.t.Helper()
 	b.exec("INSERT INTO public.membership (member, created_at) VALUES ('m_1', '2026-01-02Z'), ('m_1', '2026-01-01Z'), ('m_2', '2026-01-01Z'), ('m_1', '2026-01-01Z')")
+	b.tell("1", "2", "3", "4")
+}
+
+// tell stages the events of rows.
+func (b *bundle) tell(ids ...string) {
+	b.t.Helper()
+	for _, id := range ids {
+		b.exec("SELECT outbox.publish_text('/members', 'member.added', '{\"membership\": " + id + "}')")
+	}
 }
 
 func (b *bundle) run(t effects.Table, mode repair.Mode) (*repair.Report, error) {

@@ -15,7 +15,7 @@ import (
 var files embed.FS
 
 // statements returns the SQL of a repair by file name, with the description filled in.
-func statements(schema string, t effects.Table, names []effects.Reference) map[string]string {
+func statements(schema string, t effects.Table, names []effects.Naming) map[string]string {
 	texts := statement.Read(files, schema)
 	reversed := "false"
 	if t.Reversal != nil {
@@ -24,7 +24,7 @@ func statements(schema string, t effects.Table, names []effects.Reference) map[s
 	types, matches := eventsOf(t)
 	into, values := reversalOf(t)
 	more := []string{
-		"{{status}}", statusOf(t), "{{compared}}", comparedOf(t), "{{referenced}}", referencedOf(t, names), "{{reversed}}", reversed,
+		"{{status}}", statusOf(t), "{{compared}}", comparedOf(t), "{{referenced}}", referencedOf(names), "{{reversed}}", reversed,
 		"{{kept}}", strings.TrimSpace(texts["kept"]), "{{types}}", types, "{{matches}}", matches,
 		"{{into}}", into, "{{values}}", values, "{{reversal_attributes}}", reversalAttributes(t),
 	}
@@ -50,10 +50,14 @@ func comparedOf(t effects.Table) string {
 }
 
 // referencedOf is whether a row of another table, or another row of this one, names the row.
-func referencedOf(t effects.Table, names []effects.Reference) string {
+func referencedOf(names []effects.Naming) string {
 	conditions := []string{"false"}
-	for _, r := range names {
-		conditions = append(conditions, fmt.Sprintf("EXISTS (SELECT FROM %s AS r WHERE r.%s = e.%s)", effects.Relation(r.Table), effects.Quote(r.Column), effects.Quote(t.ID)))
+	for _, n := range names {
+		pairs := make([]string, len(n.Columns))
+		for i, column := range n.Columns {
+			pairs[i] = "r." + effects.Quote(column) + " = e." + effects.Quote(n.Named[i])
+		}
+		conditions = append(conditions, fmt.Sprintf("EXISTS (SELECT FROM %s AS r WHERE %s)", effects.Relation(n.Table), strings.Join(pairs, " AND ")))
 	}
 	return strings.Join(conditions, " OR ")
 }

@@ -3,7 +3,7 @@
 WITH ordered AS (
   SELECT e.*, first_value(e.{{id}}) OVER (PARTITION BY e.{{account}}, {{parts}} ORDER BY e.{{created}}, e.{{id}}) AS holdfast_first
     FROM {{table}} AS e
-   WHERE {{canonical}} AND num_nulls(e.{{account}}, {{parts}}) = 0
+   WHERE {{canonical}} AND NOT ({{keyless}})
 )
 SELECT array_agg(e.{{id}}::text ORDER BY e.{{created}}, e.{{id}}),
        array_agg(left({{status}}, 255) ORDER BY e.{{created}}, e.{{id}}),

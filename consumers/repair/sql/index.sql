@@ -1,5 +1,6 @@
--- Whether an index constrains anything, and on what it is, as the catalog spells it.
-SELECT i.indisvalid AND i.indisready AND i.indislive,
+-- Whether an index constrains anything, whether it looks like the one that is wanted, and on what it is, as
+-- the catalog spells it.
+SELECT i.indisvalid AND i.indisready AND i.indislive, {{is_index}},
        CASE WHEN i.indisunique THEN 'unique ' ELSE '' END || '(' ||
        (SELECT string_agg(pg_get_indexdef(i.indexrelid, n, true), ', ' ORDER BY n) FROM generate_series(1, i.indnkeyatts) AS n) || ')' ||
        coalesce(' where ' || pg_get_expr(i.indpred, i.indrelid, true), '')

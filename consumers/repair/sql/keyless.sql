@@ -1,1 +1,1 @@
-SELECT e.{{id}}::text FROM {{table}} AS e WHERE {{canonical}} AND num_nulls(e.{{account}}, {{parts}}) > 0 ORDER BY 1
+SELECT e.{{id}}::text FROM {{table}} AS e WHERE {{canonical}} AND {{keyless}} ORDER BY 1

@@ -18,6 +18,7 @@ func classifyConsumer(err error) *exit.Error {
 	var invalid *people.InvalidError
 	var described *description.Error
 	var name *check.UnknownNameError
+	var inapplicable *check.InapplicableError
 	var truth *reconcile.TruthError
 	var refused *repair.RefusedError
 	var index *repair.IndexError
@@ -29,6 +30,8 @@ func classifyConsumer(err error) *exit.Error {
 		return &exit.Error{Code: exit.Usage, Kind: kindConfiguration, Err: err, Hint: described.Hint()}
 	case errors.As(err, &name):
 		return &exit.Error{Code: exit.Usage, Err: err, Hint: "relay consumer check --list names them"}
+	case errors.As(err, &inapplicable):
+		return &exit.Error{Code: exit.Usage, Err: err, Hint: inapplicable.Hint()}
 	case errors.As(err, &truth):
 		return &exit.Error{Code: exit.Usage, Kind: "truth", Err: err, Hint: truth.Hint()}
 	case errors.As(err, &refused):
