@@ -34,6 +34,8 @@ type Consumer struct {
 	paused atomic.Bool // as it was read last
 	// arrived is when a message came last, in nanoseconds since began; or when the watchdog asked anew.
 	arrived atomic.Int64
+	// settled is when a message was settled last, in the same way.
+	settled atomic.Int64
 	began   time.Time
 	// renew ends the request for messages that is open, so that the next one is made with a
 	// consumer that was looked up anew. Capacity 1; never closed.
@@ -310,6 +312,28 @@ func (h *held) letGo(d *delivery) {
 	delete(h.messages, d)
 }
 
+// begins says that handling begins, or with the zero time that it does not.
+func (h *held) begins(at time.Time, batch ...*delivery) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, d := range batch {
+		d.began = at
+	}
+}
+
+// within returns the messages that wait, or whose handling began no longer ago than limit.
+func (h *held) within(limit time.Duration) []*delivery {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []*delivery
+	for d := range h.messages {
+		if d.began.IsZero() || time.Since(d.began) <= limit {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 func (h *held) count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -317,12 +341,14 @@ func (h *held) count() int {
 }
 
 // speak tells the broker that what is held is being worked on, until ctx ends.
+//
+// A handler that does not come back although its context has ended is spoken for no longer: its message goes to
+// another instance.
 func (c *Consumer) speak(ctx context.Context) {
+	limit := c.cfg.HandleTimeout + 3*c.cfg.SettleTimeout // the transaction, and the statements beside it
 	for pause(ctx, c.cfg.AckWait/3) {
-		c.held.mu.Lock()
-		for d := range c.held.messages {
+		for _, d := range c.held.within(limit) {
 			_ = d.msg.InProgress() // the next one may be heard; without any, the message comes again
 		}
-		c.held.mu.Unlock()
 	}
 }

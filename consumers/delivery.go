@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,6 +26,7 @@ type delivery struct {
 	key       string // "" is alone
 	keyErr    error  // the service's Key panicked
 	decodeErr error
+	began     time.Time // of its handling; guarded by held
 	// ended is called when a message of a range that is replayed is settled: it has no room of its own. Such a
 	// message may have been given up before.
 	ended func()
@@ -57,12 +59,15 @@ func (c *Consumer) begin(d *delivery) {
 // handle settles what a worker took: in one transaction what can be, and each alone otherwise.
 func (c *Consumer) handle(hard, soft context.Context, batch []*delivery) {
 	if len(batch) > 1 && soft.Err() == nil {
+		c.held.begins(time.Now(), batch...)
 		batch = c.deliverTogether(hard, batch)
+		c.held.begins(time.Time{}, batch...)
 	}
 	for _, d := range batch {
 		if soft.Err() != nil {
 			c.metrics.delivered(hard, c.later(hard, d, deliveryStopped, c.cfg.RetryMin))
 		} else {
+			c.held.begins(time.Now(), d)
 			c.deliver(hard, d)
 		}
 		c.done(d)
@@ -71,6 +76,7 @@ func (c *Consumer) handle(hard, soft context.Context, batch []*delivery) {
 
 // done makes room for another message.
 func (c *Consumer) done(d *delivery) {
+	c.settled.Store(int64(time.Since(c.began)))
 	c.held.letGo(d)
 	if d.ended != nil {
 		d.ended()

@@ -94,7 +94,14 @@ func (c *Consumer) takeRange(soft context.Context, consumer jetstream.Consumer, 
 func (c *Consumer) endRange(soft context.Context, info *jetstream.ConsumerInfo) error {
 	ctx, cancel := context.WithTimeout(soft, c.cfg.SettleTimeout)
 	defer cancel()
-	err := c.js.DeleteConsumer(ctx, c.cfg.Stream, rangeName(c.cfg.Name))
+	// Another instance may have ended it, and somebody requested the next one under the same name.
+	now, err := c.js.Consumer(ctx, c.cfg.Stream, rangeName(c.cfg.Name))
+	if errors.Is(err, jetstream.ErrConsumerNotFound) || err == nil && !now.CachedInfo().Created.Equal(info.Created) {
+		return nil
+	}
+	if err == nil {
+		err = c.js.DeleteConsumer(ctx, c.cfg.Stream, rangeName(c.cfg.Name))
+	}
 	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) { // another instance was quicker
 		return fmt.Errorf("end a range: %w", err)
 	}

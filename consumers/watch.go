@@ -93,17 +93,18 @@ func (c *Consumer) look(soft context.Context) error {
 	return nil
 }
 
-// silence finds a consumer to which nothing comes although messages are pending, asks anew and
-// says so. Too many that wait for an acknowledgement are a reason, and said as one.
+// silence finds a consumer to which nothing comes, and which settles nothing, although messages are pending; it
+// asks anew and says so. Too many that wait for an acknowledgement are a reason, and handlers that do not come
+// back are another, and said as such.
 func (c *Consumer) silence(soft context.Context, info *jetstream.ConsumerInfo) {
-	quiet := time.Since(c.began) - time.Duration(c.arrived.Load())
-	if info.NumPending == 0 || quiet < c.cfg.SilentAfter || c.paused.Load() || c.held.count() >= c.cfg.Buffer {
+	quiet := time.Since(c.began) - time.Duration(max(c.arrived.Load(), c.settled.Load()))
+	if info.NumPending == 0 || quiet < c.cfg.SilentAfter || c.paused.Load() {
 		return
 	}
 	c.metrics.silences.Add(soft, 1, c.metrics.mine)
 	c.arrived.Store(int64(time.Since(c.began)))
 	full := info.NumAckPending >= c.cfg.MaxAckPending
-	c.log.ErrorContext(soft, "messages are pending and none arrives: asking anew", "pending", info.NumPending,
+	c.log.ErrorContext(soft, "messages are pending and none arrives: asking anew", "pending", info.NumPending, "held", c.held.count(),
 		"ack_pending", info.NumAckPending, "ack_pending_full", full, "silent", quiet.Round(time.Second))
 	c.ask()
 }

@@ -61,6 +61,35 @@ func TestSilenceIsNoticed(t *testing.T) {
 	b.settled()
 }
 
+// TestHandlerThatDoesNotComeBack loses its message to another instance, and somebody is told.
+func TestHandlerThatDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	cfg := b.config()
+	cfg.Concurrency, cfg.Buffer = 1, 1
+	cfg.HandleTimeout, cfg.SettleTimeout, cfg.StopTimeout = 200*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
+	cfg.FetchWait, cfg.SilentAfter, cfg.MeasureEvery = 100*time.Millisecond, 500*time.Millisecond, 100*time.Millisecond
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	stuck := b.run(func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+		once.Do(func() { close(inside); <-goOn }) // it does not look at its context
+		return apply(ctx, tx, e)
+	}, cfg)
+	b.some(2)
+	<-inside
+	b.wait("somebody is told", func() bool { return b.metric("holdfast.consumer.silences", "") > 0 })
+	sound := b.config()
+	sound.Concurrency, sound.Buffer = 1, 1
+	b.run(apply, sound)
+	b.wait("another instance has applied both", func() bool { return b.count("public.refund") == 2 })
+	close(goOn)
+	if err := stuck.end(); err != nil {
+		t.Error(err)
+	}
+	b.settled()
+	b.wantEffects(2)
+}
+
 // TestAdvisoriesAreHeardAndNotTrusted: whoever sends one, about whatever, it is counted and told, and decides nothing.
 func TestAdvisoriesAreHeardAndNotTrusted(t *testing.T) {
 	t.Parallel()
