@@ -32,7 +32,7 @@ func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claime
 	}
 	proofs := batch.Len()
 	if audit {
-		batch.Queue(a.sql.received, append([]any{a.cfg.Name}, identities(events)...)...)
+		a.receive(batch, events)
 	}
 	audited := batch.Len()
 	var paused bool
@@ -81,13 +81,17 @@ func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) (answered int, err e
 	return answered, err
 }
 
-// identities are the sources and the ids of events, as two arrays.
-func identities(events []event.Event) []any {
+// receive queues the rows of the inbox. The statement for one event does not have to be planned anew each time.
+func (a *Applier) receive(batch *pgx.Batch, events []event.Event) {
+	if len(events) == 1 {
+		batch.Queue(a.sql.received, a.cfg.Name, events[0].Source(), events[0].ID())
+		return
+	}
 	sources, ids := make([]string, len(events)), make([]string, len(events))
 	for i, e := range events {
 		sources[i], ids[i] = e.Source(), e.ID()
 	}
-	return []any{sources, ids}
+	batch.Queue(a.sql.receivedAll, a.cfg.Name, sources, ids)
 }
 
 // judge demands exactly one effect for each fact.

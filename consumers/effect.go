@@ -65,33 +65,41 @@ func (e Effect) problem() string {
 	return ""
 }
 
-// statement returns the join of facts and their effects, one row for each fact, in order. The names of
-// attributes are values of the statement, from $7 on; the names of tables and columns are quoted. Each fact is
-// looked up by itself, whatever a plan that was made for small tables thinks of joining them.
-func (e Effect) statement(schema string) (sql string, attributes []any) {
+// join returns the statements that count the effects of a fact, and those of them that say what the fact says.
+// The names of attributes are values of the statement, from $7 on; the names of tables and columns are quoted.
+// Each fact is looked up by itself, whatever a plan that was made for small tables thinks of joining them.
+func (e Effect) join(schema string) join {
+	var attributes []any
+	for _, attribute := range sortedKeys(e.Attributes) {
+		attributes = append(attributes, attribute)
+	}
+	return join{
+		one: e.count(schema, "$1", "$2", "$3", "$4", "$5", "$6"),
+		many: `SELECT found.effects, found.matching
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
+       WITH ORDINALITY AS c (id, source, account_id, fact_type, fact_key, attributes, n)
+ CROSS JOIN LATERAL (` + e.count(schema, "c.id", "c.source", "c.account_id", "c.fact_type", "c.fact_key", "c.attributes") + `) AS found
+ ORDER BY c.n`,
+		attributes: attributes,
+	}
+}
+
+// count returns the statement about one fact, given as an event tells it by SQL expressions.
+func (e Effect) count(schema, id, source, account, factType, key, attributes string) string {
 	quote := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 	column := e.Column
 	if column == "" {
 		column = EffectColumn
 	}
-	same := []string{
-		"f.source = c.source", "f.account_id = c.account_id", "f.fact_type = c.fact_type", "f.fact_key = c.fact_key", "f.attributes = c.attributes",
-	}
+	same := []string{"f.source = " + source, "f.account_id = " + account, "f.fact_type = " + factType, "f.fact_key = " + key, "f.attributes = " + attributes}
 	if e.Account != "" {
 		same = append(same, "e."+quote(e.Account)+"::text = f.account_id")
 	}
-	for _, attribute := range sortedKeys(e.Attributes) {
-		attributes = append(attributes, attribute)
-		same = append(same, fmt.Sprintf("e.%s::text IS NOT DISTINCT FROM f.attributes ->> $%d::text", quote(e.Attributes[attribute]), 6+len(attributes)))
+	for i, attribute := range sortedKeys(e.Attributes) {
+		same = append(same, fmt.Sprintf("e.%s::text IS NOT DISTINCT FROM f.attributes ->> $%d::text", quote(e.Attributes[attribute]), 7+i))
 	}
-	sql = fmt.Sprintf(`SELECT found.effects, found.matching
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
-       WITH ORDINALITY AS c (id, source, account_id, fact_type, fact_key, attributes, n)
- CROSS JOIN LATERAL (SELECT count(*) AS effects, count(*) FILTER (WHERE %s) AS matching
-                       FROM %s.consumer_fact AS f JOIN %s AS e ON e.%s = f.id WHERE f.id = c.id) AS found
- ORDER BY c.n`,
-		strings.Join(same, " AND "), schema, pgx.Identifier(strings.Split(e.Table, ".")).Sanitize(), quote(column))
-	return sql, attributes
+	return fmt.Sprintf("SELECT count(*) AS effects, count(*) FILTER (WHERE %s) AS matching FROM %s.consumer_fact AS f JOIN %s AS e ON e.%s = f.id WHERE f.id = %s",
+		strings.Join(same, " AND "), schema, pgx.Identifier(strings.Split(e.Table, ".")).Sanitize(), quote(column), id)
 }
 
 // proofs looks for the effects of facts. The default queues statements into a batch that somebody sends; the
@@ -101,17 +109,17 @@ type proofs struct {
 	byType map[string]join
 }
 
-// join is the statement that proves a type of fact.
+// join is the statement that proves a type of fact. The one for several says the same: the database plans
+// it anew each time, because it sees how long the arrays are, and that costs more than to run it for one.
 type join struct {
-	sql        string
+	one, many  string
 	attributes []any
 }
 
 func newProofs(schema string, effects map[string]Effect, own Proof) proofs {
 	p := proofs{own: own, byType: map[string]join{}}
 	for factType, e := range effects {
-		sql, attributes := e.statement(schema)
-		p.byType[factType] = join{sql, attributes}
+		p.byType[factType] = e.join(schema)
 	}
 	return p
 }
@@ -160,8 +168,11 @@ func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, f
 		ids, sources, accounts, types, keys = append(ids, c.ID), append(sources, c.Source), append(accounts, c.Account), append(types, c.Type), append(keys, c.Key.String())
 		attributes = append(attributes, c.Attributes)
 	}
-	args := append([]any{ids, sources, accounts, types, keys, attributes}, j.attributes...)
-	batch.Queue(j.sql, args...).Query(func(rows pgx.Rows) error {
+	sql, args := j.many, []any{ids, sources, accounts, types, keys, attributes}
+	if len(places) == 1 {
+		sql, args = j.one, []any{ids[0], sources[0], accounts[0], types[0], keys[0], attributes[0]}
+	}
+	batch.Queue(sql, append(args, j.attributes...)...).Query(func(rows pgx.Rows) error {
 		for n := 0; rows.Next(); n++ {
 			if err := rows.Scan(&found[places[n]].Effects, &found[places[n]].Matching); err != nil {
 				return err

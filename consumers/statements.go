@@ -8,6 +8,8 @@ import (
 var (
 	//go:embed sql/received.sql
 	receivedSQL string
+	//go:embed sql/received_all.sql
+	receivedAllSQL string
 	//go:embed sql/paused.sql
 	pausedSQL string
 	//go:embed sql/quarantine.sql
@@ -36,16 +38,17 @@ var (
 
 // statements are those of one database schema.
 type statements struct {
-	received, paused, quarantine, failed, bury, buried string
-	claimReplay, endReplay                             string
-	pruneInbox, pruneDead, measure                     string
-	controlSet, controlGet                             string
+	received, receivedAll, paused    string
+	quarantine, failed, bury, buried string
+	claimReplay, endReplay           string
+	pruneInbox, pruneDead, measure   string
+	controlSet, controlGet           string
 }
 
 func newStatements(schema string) statements {
 	in := func(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", schema) }
 	return statements{
-		received: in(receivedSQL), paused: in(pausedSQL), quarantine: in(quarantineSQL), failed: in(failedSQL),
+		received: in(receivedSQL), receivedAll: in(receivedAllSQL), paused: in(pausedSQL), quarantine: in(quarantineSQL), failed: in(failedSQL),
 		bury: in(burySQL), buried: in(buriedSQL), claimReplay: in(claimReplaySQL), endReplay: in(endReplaySQL), pruneInbox: in(pruneInboxSQL), pruneDead: in(pruneDeadSQL),
 		measure: in(measureSQL), controlSet: in(controlSetSQL), controlGet: in(controlGetSQL),
 	}
