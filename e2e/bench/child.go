@@ -61,14 +61,20 @@ func (c *child) end() error {
 	return nil
 }
 
-// peakMiB returns the most memory that the process has had resident, in mebibytes.
-func (c *child) peakMiB() (float64, error) {
+// What a process has resident, as the system names it.
+const (
+	memoryNow  = "VmRSS:"
+	memoryPeak = "VmHWM:" // the most that it has had
+)
+
+// memory returns what the process has resident, in mebibytes.
+func (c *child) memory(which string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+		if rest, found := strings.CutPrefix(line, which); found {
 			kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
 			return kib / 1024, err
 		}
@@ -146,7 +152,7 @@ func (r *rig) drainWithChildren(ctx context.Context, pool *pgxpool.Pool, n, proc
 	}
 	got.to = time.Now()
 	for _, c := range children {
-		mib, err := c.peakMiB()
+		mib, err := c.memory(memoryPeak)
 		if err != nil {
 			return got, err
 		}

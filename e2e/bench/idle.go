@@ -6,10 +6,11 @@ import (
 )
 
 // measureIdle measures what a relay costs that has nothing to do: processor time as a share of
-// one core, and WAL.
+// one core, WAL, and memory.
 func measureIdle(ctx context.Context, r *rig) error {
 	cpu := &figure{name: "idle_cpu_percent", unit: "percent"}
 	wal := &figure{name: "idle_wal_bytes", unit: "bytes/s"}
+	memory := &figure{name: "idle_memory_mib", unit: "MiB"}
 	watch := 15 * time.Second
 	if r.quick {
 		watch = 6 * time.Second
@@ -61,7 +62,12 @@ func measureIdle(ctx context.Context, r *rig) error {
 		took := time.Since(start).Seconds()
 		cpu.add(100 * (after - before).Seconds() / took)
 		wal.add((walAfter - walBefore) / took)
+		resident, err := relay.memory(memoryNow)
+		if err != nil {
+			return err
+		}
+		memory.add(resident)
 	}
-	figures{cpu, wal}.print()
+	figures{cpu, wal, memory}.print()
 	return relay.end()
 }
