@@ -6,10 +6,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/holdfast-dev/holdfast/e2e/harness"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay"
 )
 
@@ -21,6 +24,19 @@ func brokerOf(ts *testscript.TestScript) jetstream.JetStream {
 	js, err := jetstream.New(nc)
 	ts.Check(err)
 	return js
+}
+
+// cmdNATSWeak starts a server whose user may do nothing.
+func cmdNATSWeak(ts *testscript.TestScript, _ bool, _ []string) {
+	nothing := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{">"}}}
+	n := outboxtest.NewNATS(worldOf(ts), func(o *harness.NATSOptions) {
+		o.Configure = func(s *server.Options) {
+			s.Users = []*server.User{{Username: "weak", Password: "weak", Permissions: nothing}}
+		}
+	})
+	ts.Setenv("RELAY_NATS_URL", n.URL())
+	ts.Setenv("RELAY_NATS_USER", "weak")
+	ts.Setenv("RELAY_NATS_PASSWORD", "weak")
 }
 
 // cmdStream makes a stream: "stream NAME SUBJECT WINDOW".

@@ -76,6 +76,7 @@ func TestScripts(t *testing.T) {
 			"bury":     cmdBury,
 			"operator": cmdOperator,
 			"nats":     cmdNATS,
+			"natsweak": cmdNATSWeak,
 			"stream":   cmdStream,
 			"drain":    cmdDrain,
 			"lose":     cmdLose,

@@ -45,9 +45,6 @@ func addDatabaseFlags(c *cobra.Command, p Process) databaseFlags {
 // targets returns the databases in the order in which they were named. Without a flag it is the
 // one that the PG* variables name.
 func (f databaseFlags) targets() ([]target, error) {
-	if *f.timeout <= 0 {
-		return nil, exit.Errorf(exit.Usage, "--timeout %s is not above zero", *f.timeout)
-	}
 	var all []target
 	for _, url := range *f.urls {
 		t, err := parseTarget(url)

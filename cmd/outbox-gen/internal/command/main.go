@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/given"
 )
 
 // Process is what a command has from the process that it runs in.
@@ -74,6 +76,12 @@ func Tree(p Process) *cobra.Command {
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := given.Arguments(cmd, args); err != nil {
+			return err
+		}
+		return given.Flags(cmd, func(pflag.Value) bool { return false })
+	}
 	return root
 }
 

@@ -50,8 +50,8 @@ func checkCommand(p Process) *cobra.Command {
 		return pflag.NormalizedName(name)
 	})
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *wait < 0 || *timeout <= 0 || *maxAge <= 0 || *maxSkew <= 0 {
-			return exit.Errorf(exit.Usage, "--wait cannot be negative, and --timeout, --max-transaction-age and --max-clock-skew must be positive")
+		if *maxAge <= 0 || *maxSkew <= 0 {
+			return exit.Errorf(exit.Usage, "--max-transaction-age and --max-clock-skew must be positive")
 		}
 		needs := []settings.Need{settings.NeedRelay}
 		if *pre {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -55,6 +56,14 @@ func classify(ctx context.Context, err error) error {
 	if e := classifyBroker(err); e != nil {
 		return e
 	}
+	var file *fs.PathError
+	if errors.As(err, &file) { // before the network: each error of the system says that it could be one of that
+		wrong := &exit.Error{Code: exit.Usage, Err: err}
+		if file.Op == "write" {
+			wrong.Hint = "only the output is lost: what the command does may be done, so look before it is run again"
+		}
+		return wrong
+	}
 	var network net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) {
 		return &exit.Error{Code: exit.Unavailable, Err: err, Hint: "try again"}
@@ -85,7 +94,7 @@ func classifyDatabase(err error) *exit.Error {
 		case "28P01", "28000":
 			e.Code, e.Hint = exit.Denied, "check the user and the password of the database"
 		case "42501":
-			e.Code, e.Hint = exit.Denied, "grant the relay's role its rights"
+			e.Code, e.Hint = exit.Denied, "log in as a role that may: outbox-gen roles prints what each one may"
 		case "3D000":
 			e.Code, e.Kind, e.Hint = exit.Usage, kindConfiguration, "check the name of the database"
 		case "42P01", "42703", "42883", "3F000":

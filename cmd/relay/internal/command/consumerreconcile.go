@@ -93,7 +93,7 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 // truth opens the export or the stream. done closes it.
 func (d *consumerDatabase) truth(cmd *cobra.Command, export string, cfg *reconcile.Config) (truth reconcile.Truth, done func(), err error) {
 	if export == "" {
-		js, err := dial(&d.loaded.Settings)
+		js, err := dialFor(cmd, &d.loaded.Settings)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -52,7 +52,7 @@ func consumerReplayCommand(p Process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		js, err := dial(&loaded.Settings)
+		js, err := dialFor(cmd, &loaded.Settings)
 		if err != nil {
 			return err
 		}

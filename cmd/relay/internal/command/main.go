@@ -7,8 +7,10 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/given"
 )
 
 // Process is what a command has from the process that it runs in.
@@ -42,7 +44,7 @@ func Main(p Process) exit.Code {
 	}()
 	select {
 	case end := <-ended:
-		err := classify(ctx, end.err)
+		err := classify(ctx, refusedByBroker(end.ran, end.err))
 		exit.Report(p.Stderr, err, p.wantsJSON(end.ran))
 		return exit.Of(err)
 	case <-interrupts.again:
@@ -71,6 +73,12 @@ func Tree(p Process) *cobra.Command {
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := given.Arguments(cmd, args); err != nil {
+			return err
+		}
+		return given.Flags(cmd, func(v pflag.Value) bool { _, is := v.(*settingValue); return is })
+	}
 	return root
 }
 

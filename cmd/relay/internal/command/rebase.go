@@ -35,9 +35,6 @@ func rebaseCommand(p Process) *cobra.Command {
 	lock := c.Flags().Duration("lock-timeout", 5*time.Second, "How long to wait for transactions that stage events")
 	inGroup(c, commonFlags, "dry-run", "yes", "lock-timeout")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *lock <= 0 {
-			return exit.Errorf(exit.Usage, "--lock-timeout must be positive").WithHint("write a duration such as 500ms or 10s")
-		}
 		loaded, err := load(settings.NeedDatabase)
 		if err != nil {
 			return err

@@ -57,7 +57,7 @@ func reconcileCommand(p Process) *cobra.Command {
 			return err
 		}
 		defer pool.Close()
-		js, err := dial(&loaded.Settings)
+		js, err := dialFor(cmd, &loaded.Settings)
 		if err != nil {
 			return err
 		}

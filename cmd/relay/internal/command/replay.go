@@ -59,7 +59,7 @@ func replayCommand(p Process) *cobra.Command {
 			return err
 		}
 		defer pool.Close()
-		js, err := dial(&loaded.Settings)
+		js, err := dialFor(cmd, &loaded.Settings)
 		if err != nil {
 			return err
 		}
@@ -138,6 +138,7 @@ func (r *replaying) publish(nc *nats.Conn, plan *replay.Plan) (replay.Result, er
 
 // outcome is how the command ends.
 func (r *replaying) outcome(result replay.Result, err error) error {
+	err = refusedByBroker(r.cmd, err)
 	onward := fmt.Sprintf("go on with --epoch %d --after %d", result.Epoch, result.Last)
 	switch {
 	case err == nil && result.Refused > 0:

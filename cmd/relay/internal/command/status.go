@@ -40,8 +40,8 @@ func statusCommand(p Process) *cobra.Command {
 		switch {
 		case *watch && format.Format() == output.JSON:
 			return exit.Errorf(exit.Usage, "--watch writes a stream, and json is one document").WithHint("use -o jsonl")
-		case *interval <= 0 || *timeout <= 0:
-			return exit.Errorf(exit.Usage, "--interval and --timeout must be positive").WithHint("write a duration such as 500ms or 2s")
+		case *interval <= 0:
+			return exit.Errorf(exit.Usage, "--interval must be positive").WithHint("write a duration such as 500ms or 2s")
 		}
 		loaded, err := load(settings.NeedDatabase)
 		if err != nil {

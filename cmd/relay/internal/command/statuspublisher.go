@@ -25,7 +25,7 @@ func (l *statusLook) publisher(ctx context.Context) *statusPublisher {
 		l.close() // it does not come back by itself
 	}
 	if l.js == nil {
-		js, err := dial(l.settings)
+		js, err := dial(ctx, l.settings, func(error) {})
 		if err != nil {
 			return &statusPublisher{"unknown", err.Error()}
 		}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -68,7 +67,7 @@ func (s *streamSpec) spec(l *settings.Loaded) (relay.StreamSpec, error) {
 }
 
 // planStream loads, connects and compares. The caller closes the connection of js.
-func planStream(ctx context.Context, load func(...settings.Need) (*settings.Loaded, error), s *streamSpec) (jetstream.JetStream, *streamReport, error) {
+func planStream(cmd *cobra.Command, load func(...settings.Need) (*settings.Loaded, error), s *streamSpec) (jetstream.JetStream, *streamReport, error) {
 	loaded, err := load(settings.NeedNATS, settings.NeedStream)
 	if err != nil {
 		return nil, nil, err
@@ -77,11 +76,11 @@ func planStream(ctx context.Context, load func(...settings.Need) (*settings.Load
 	if err != nil {
 		return nil, nil, err
 	}
-	js, err := dial(&loaded.Settings)
+	js, err := dialFor(cmd, &loaded.Settings)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := relay.PlanStream(ctx, js, spec)
+	plan, err := relay.PlanStream(cmd.Context(), js, spec)
 	if err != nil {
 		js.Conn().Close()
 		return nil, nil, err
@@ -102,7 +101,7 @@ func streamPlanCommand(p Process) *cobra.Command {
 	load := settingFlags(c, p, settings.NATS, settings.Stream)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		js, report, err := planStream(cmd.Context(), load, &spec)
+		js, report, err := planStream(cmd, load, &spec)
 		if err != nil {
 			return err
 		}
@@ -136,7 +135,7 @@ func streamApplyCommand(p Process) *cobra.Command {
 	yes := c.Flags().Bool("yes", false, "Do not ask")
 	inGroup(c, commonFlags, "dry-run", "yes")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		js, report, err := planStream(cmd.Context(), load, &spec)
+		js, report, err := planStream(cmd, load, &spec)
 		if err != nil {
 			return err
 		}
