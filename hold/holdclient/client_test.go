@@ -87,6 +87,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 	handler, requests := first(0, nil, p.handler)
 	address := serve(t, handler)
 	c, other := dial(t, address), dial(t, address, func(c *holdclient.Config) { c.Token = holdclient.StaticToken(intruder) })
+	lost := dial(t, address+"/elsewhere")
 	nobody := dial(t, address, func(c *holdclient.Config) { c.Token = nil })
 	second := outbox.Hold{Operation: p.hold.Operation, Generation: 2}
 	unknown := outbox.Hold{Operation: uuid.New(), Generation: 1}
@@ -112,6 +113,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 		"unknown":    {func() error { _, err := c.Release(t.Context(), unknown, ""); return err }, outbox.ErrGenerationUnknown, "unknown"},
 		"superseded": {func() error { _, err := c.Release(t.Context(), p.hold, ""); return err }, outbox.ErrGenerationSuperseded, "superseded"},
 		"not found":  {func() error { _, err := c.Get(t.Context(), unknown.Operation, 0); return err }, holdclient.ErrNotFound, ""},
+		"no surface": {func() error { _, err := lost.Get(t.Context(), p.hold.Operation, 0); return err }, holdclient.ErrAddress, ""},
 		"invalid":    {func() error { _, err := c.Release(t.Context(), second, strings.Repeat("x", 2000)); return err }, holdclient.ErrInvalid, ""},
 		"another's":  {func() error { _, err := other.Cancel(t.Context(), second, ""); return err }, holdclient.ErrNotPrincipal, ""},
 		"forbidden":  {func() error { _, err := other.Cancel(t.Context(), second, ""); return err }, holdclient.ErrForbidden, ""},

@@ -26,8 +26,10 @@ var (
 	ErrForbidden = errors.New("caller may not do this")
 	// ErrNotPrincipal: the generation belongs to another caller. It is an ErrForbidden too.
 	ErrNotPrincipal = errors.New("generation belongs to another caller")
-	// ErrNotFound: the operation is unknown to the participant, or the address is wrong.
+	// ErrNotFound: the operation is unknown to the participant.
 	ErrNotFound = errors.New("not found")
+	// ErrAddress: the answer is 404 and says nothing about the operation. The address is wrong.
+	ErrAddress = errors.New("there is no control surface at the address")
 	// ErrInvalid: the request cannot be meant.
 	ErrInvalid = errors.New("request is not valid")
 	// ErrStepConflict: the step was applied with another body.
@@ -84,7 +86,7 @@ var sentinels = map[wire.ProblemType][]error{
 	wire.GenerationUnknown:    {outbox.ErrGenerationUnknown},
 	wire.GenerationSuperseded: {outbox.ErrGenerationSuperseded},
 	wire.OperationUnknown:     {ErrNotFound},
-	wire.RouteUnknown:         {ErrNotFound},
+	wire.RouteUnknown:         {ErrAddress},
 	wire.StepConflict:         {ErrStepConflict},
 	wire.StepInvalid:          {ErrInvalid},
 	wire.RequestInvalid:       {ErrInvalid},
@@ -114,7 +116,7 @@ func (e *ProblemError) Is(target error) bool {
 	case http.StatusForbidden:
 		return target == ErrForbidden
 	case http.StatusNotFound:
-		return target == ErrNotFound
+		return target == ErrAddress
 	case http.StatusTooManyRequests:
 		return target == ErrRateLimited
 	}

@@ -121,6 +121,8 @@ func classifyHold(err error) *exit.Error {
 		if e.Hint == "" {
 			e.Hint = "run it again: every call is safe to repeat"
 		}
+	case errors.Is(err, holdclient.ErrAddress):
+		e.Code, e.Hint = exit.Usage, "check --url: nobody serves a control surface there"
 	case errors.As(err, &invalid), errors.Is(err, holdclient.ErrInvalid):
 		e.Code = exit.Usage
 	case errors.As(err, &problem):
