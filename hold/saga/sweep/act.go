@@ -85,11 +85,11 @@ func (s *Sweep) undo(ctx context.Context, tx pgx.Tx, c Candidate, by Order) (Res
 		return Result{}, err
 	}
 	if result.Outcome == Undone {
-		left, _, err := s.find(ctx, tx, c.ID, 1)
+		left, err := s.find(ctx, tx, c.ID)
 		if err != nil {
 			return Result{}, err
 		}
-		if len(left) > 0 {
+		if left != nil {
 			return Result{}, ErrStillCandidate
 		}
 	}
@@ -100,13 +100,13 @@ func (s *Sweep) undo(ctx context.Context, tx pgx.Tx, c Candidate, by Order) (Res
 
 // judge says what speaks against acting on a candidate: "" when nothing does.
 func (s *Sweep) judge(ctx context.Context, db hold.DB, c Candidate) (Outcome, string, error) {
-	found, _, err := s.find(ctx, db, c.ID, 1)
+	found, err := s.find(ctx, db, c.ID)
 	if err != nil {
 		return "", "", err
 	}
 	entities := c.Entities
-	if len(found) > 0 {
-		entities = append(entities[:len(entities):len(entities)], found[0].Entities...)
+	if found != nil {
+		entities = append(entities[:len(entities):len(entities)], found.Entities...)
 	}
 	covered, err := s.isCovered(ctx, db, entities)
 	if err != nil {
@@ -115,11 +115,11 @@ func (s *Sweep) judge(ctx context.Context, db hold.DB, c Candidate) (Outcome, st
 	switch {
 	case len(covered) > 0:
 		return Skipped, WhyReceipt, nil
-	case len(found) == 0:
+	case found == nil:
 		return Skipped, WhyGone, nil
-	case !found[0].same(c):
+	case !found.same(c):
 		return Skipped, WhyChanged, nil
-	case !found[0].marked:
+	case !found.marked:
 		return Quarantined, WhyNoMark, nil
 	}
 	return "", "", nil
