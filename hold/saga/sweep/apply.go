@@ -32,7 +32,11 @@ type Application struct {
 //   - *outbox.InvalidArgumentError: the order cannot be meant.
 //   - those of the database and the file that would stop every candidate.
 func (s *Sweep) Apply(ctx context.Context, db hold.Beginner, m *Manifest, a Application) (*Report, error) {
-	if err := s.admit(ctx, db, m, a); err != nil {
+	err := a.check()
+	if err == nil {
+		err = s.admit(ctx, db, m, a.Seal)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("apply sweep: %w", err)
 	}
 	j, err := openJournal(a.Results, a.Seal)
@@ -49,12 +53,9 @@ func (s *Sweep) Apply(ctx context.Context, db hold.Beginner, m *Manifest, a Appl
 	return report(m, j.decided), err
 }
 
-// admit refuses before anything is written.
-func (s *Sweep) admit(ctx context.Context, db hold.Beginner, m *Manifest, a Application) error {
-	if err := a.check(); err != nil {
-		return err
-	}
-	if a.Seal != m.Seal() {
+// admit refuses what may not act, before any statement of the manifest runs and anything is written.
+func (s *Sweep) admit(ctx context.Context, db hold.DB, m *Manifest, seal string) error {
+	if seal != m.Seal() {
 		return refuse(ErrSeal, "Pass the seal that was reviewed; if it is not that of the manifest, somebody has changed it.", "it was sealed with %s", m.Seal())
 	}
 	at, err := s.belongs(ctx, db, m)
@@ -132,18 +133,19 @@ func undecided(m *Manifest, j *journal) (todo []Planned) {
 
 // Preview judges the candidates that have no outcome yet as Apply would, without a lock, in one read-only
 // snapshot, and changes nothing. Its report has the outcomes so far, those that Apply would come to
-// without acting, and as Pending the ids that it would act on. results may be the path of a file
-// that is not there. Errors are those of Apply, but for the role.
-func (s *Sweep) Preview(ctx context.Context, db hold.Beginner, m *Manifest, results string) (*Report, error) {
-	found, err := s.preview(ctx, db, m, results)
+// without acting, and as Pending the ids that it would act on. Results may be the path of a file
+// that is not there. It runs the query of the manifest, so it wants the login that acts. Of the application it
+// needs Results alone; a Seal is compared if there is one. Errors are those of Apply.
+func (s *Sweep) Preview(ctx context.Context, db hold.Beginner, m *Manifest, a Application) (*Report, error) {
+	found, err := s.preview(ctx, db, m, a)
 	if err != nil {
 		return nil, fmt.Errorf("preview sweep: %w", err)
 	}
 	return found, nil
 }
 
-func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, results string) (*Report, error) {
-	j, err := readJournal(results, m.Seal())
+func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, a Application) (*Report, error) {
+	j, err := readJournal(a.Results, m.Seal())
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,11 @@ func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, resu
 		return nil, explain(err)
 	}
 	defer rollback(ctx, tx)
-	if _, err := s.belongs(ctx, tx, m); err != nil {
+	seal := a.Seal
+	if seal == "" { // nobody has reviewed it yet
+		seal = m.Seal()
+	}
+	if err := s.admit(ctx, tx, m, seal); err != nil {
 		return nil, err
 	}
 	known := map[string]Result{}

@@ -143,7 +143,7 @@ func TestManifestOfAnotherDatabaseIsRefused(t *testing.T) {
 	m := b.plan(s)
 	_, err := s.Apply(t.Context(), other.operator, m, b.order(m))
 	wantRefusal(t, "apply", err, sweep.ErrForeign)
-	_, err = s.Preview(t.Context(), other.operator, m, b.results())
+	_, err = s.Preview(t.Context(), other.operator, m, b.order(m))
 	wantRefusal(t, "preview", err, sweep.ErrForeign)
 	copied := *m // as after a restore into another cluster, where all else is the same
 	copied.Database.Cluster = "42"
@@ -172,6 +172,28 @@ func TestActingWantsALoginOfItsOwn(t *testing.T) {
 	}
 	b.erased()
 	b.apply(s, m, "a undone")
+}
+
+// Nothing of a manifest runs before its seal is compared, if there is one, and the login is judged.
+func TestNothingOfAManifestRunsBeforeItIsAdmitted(t *testing.T) {
+	t.Parallel()
+	b, _, m := reviewed(t, "a")
+	runs := func(db hold.Beginner, o sweep.Application) error {
+		t.Helper()
+		s := b.sweep(func(c *sweep.Config) { c.Candidates = orphans + "\n AND 1 / 0 = 1" }) // which tells that it runs
+		changed := *m
+		changed.Service.Candidates = orphans + "\n AND 1 / 0 = 1"
+		_, err := s.Preview(t.Context(), db, &changed, o)
+		return err
+	}
+	var server *pgconn.PgError
+	look := sweep.Application{Results: b.results()}
+	if err := runs(b.operator, look); !errors.As(err, &server) || server.Code != "22012" {
+		t.Errorf("error is %v, want that of the query", err)
+	}
+	wantRefusal(t, "another seal", runs(b.operator, b.order(m)), sweep.ErrSeal)
+	wantRefusal(t, "a superuser", runs(b.Pool, look), sweep.ErrRole)
+	wantRefusal(t, "a producer", runs(b.login(canonical.Producer), look), sweep.ErrRole)
 }
 
 func TestUndoThatUndidNothingIsRolledBack(t *testing.T) {

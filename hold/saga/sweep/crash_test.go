@@ -132,7 +132,7 @@ func TestResultsOfAnotherManifestAreRefused(t *testing.T) {
 		b.write(b.results(), text)
 		_, err := s.Apply(t.Context(), b.operator, m, b.order(m))
 		wantRefusal(t, name, err, sweep.ErrResults)
-		_, err = s.Preview(t.Context(), b.operator, m, b.results())
+		_, err = s.Preview(t.Context(), b.operator, m, b.order(m))
 		wantRefusal(t, name+", preview", err, sweep.ErrResults)
 		if got := b.read(b.results()); got != text {
 			t.Errorf("%s: the file was changed to\n%s", name, got)

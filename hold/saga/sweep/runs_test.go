@@ -24,7 +24,7 @@ func reviewed(t *testing.T, ids ...string) (*bundle, *sweep.Sweep, *sweep.Manife
 // preview wants these outcomes, "id outcome why", or "id pending".
 func (b *bundle) preview(s *sweep.Sweep, m *sweep.Manifest, want ...string) {
 	b.t.Helper()
-	report, err := s.Preview(b.t.Context(), b.operator, m, b.results())
+	report, err := s.Preview(b.t.Context(), b.operator, m, b.order(m))
 	if err != nil {
 		b.t.Fatalf("preview: %v", err)
 	}
