@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -37,21 +38,34 @@ func (s *Sweep) act(ctx context.Context, db hold.Beginner, c Candidate, by Order
 	if err := j.intend(result); err != nil {
 		return Result{}, err
 	}
-	return s.commit(ctx, db, tx, result)
+	ended, err := s.commit(ctx, db, tx, c, result)
+	if err != nil {
+		unknown := Result{ID: c.ID, Outcome: Unknown, Why: WhyNoAnswer, Transaction: result.Transaction}
+		return Result{}, errors.Join(err, j.decide(unknown))
+	}
+	return ended, nil
 }
 
+// askLimit bounds how long the database is asked what became of a commit that had no answer: whoever has just
+// lost a connection may wait for the next one without end.
+const askLimit = 5 * time.Second
+
 // commit ends the transaction, also when ctx has ended: what was begun gets its line. An answer that
-// did not come is asked for.
-func (s *Sweep) commit(ctx context.Context, db hold.Beginner, tx pgx.Tx, intended Result) (Result, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Wait)
-	defer cancel()
-	err := tx.Commit(ctx)
+// did not come is asked for. After an error nobody knows.
+func (s *Sweep) commit(ctx context.Context, db hold.Beginner, tx pgx.Tx, c Candidate, intended Result) (Result, error) {
+	err := func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Wait)
+		defer cancel()
+		return tx.Commit(ctx)
+	}()
 	if err == nil {
 		return intended, nil
 	}
-	result, askErr := s.ended(context.WithoutCancel(ctx), db, intended)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
+	defer cancel()
+	result, askErr := s.ended(ctx, db, c, intended)
 	if askErr != nil {
-		return Result{}, fmt.Errorf("candidate %s: %w", intended.ID, askErr)
+		return Result{}, unanswered(intended, askErr)
 	}
 	if result.Outcome == "" {
 		result = Result{ID: intended.ID, Outcome: Failed, Why: code(err), Err: err}

@@ -149,21 +149,27 @@ func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, a Ap
 	if err != nil {
 		return nil, err
 	}
+	seal := a.Seal
+	if seal == "" { // nobody has reviewed it yet
+		seal = m.Seal()
+	}
+	if err := s.admit(ctx, db, m, seal); err != nil {
+		return nil, err
+	}
+	// Before the snapshot, which so has what these transactions did; and not in it: a question that the
+	// database refuses would end it.
+	ends, err := s.endsOf(ctx, db, j)
+	if err != nil {
+		return nil, err
+	}
 	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return nil, explain(err)
 	}
 	defer rollback(ctx, tx)
-	seal := a.Seal
-	if seal == "" { // nobody has reviewed it yet
-		seal = m.Seal()
-	}
-	if err := s.admit(ctx, tx, m, seal); err != nil {
-		return nil, err
-	}
 	known := map[string]Result{}
 	for _, c := range m.Candidates {
-		result, err := s.foresee(ctx, db, tx, c, j)
+		result, err := s.foresee(ctx, tx, c, j, ends)
 		if err != nil {
 			return nil, err
 		}
@@ -175,18 +181,16 @@ func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, a Ap
 }
 
 // foresee says what Apply would come to without acting: no outcome if it would act.
-func (s *Sweep) foresee(ctx context.Context, db hold.DB, tx pgx.Tx, c Planned, j *journal) (Result, error) {
+func (s *Sweep) foresee(ctx context.Context, tx pgx.Tx, c Planned, j *journal, ends map[string]txEnd) (Result, error) {
 	if result := j.decided[c.ID]; result.final() {
 		return result, nil
 	}
-	if intended, open := j.open[c.ID]; open {
-		// Not in the snapshot: a question that the database refuses would end it.
-		state, at, err := s.stateOf(ctx, db, intended.Transaction)
-		if err != nil || state == "in progress" {
-			return Result{}, err
+	if end, open := ends[c.ID]; open {
+		if end.state == inProgress {
+			return Result{}, nil
 		}
-		if state != "aborted" {
-			return settled(intended, state, at), nil
+		if result, err := s.settled(ctx, tx, c.Candidate, j.open[c.ID], end); err != nil || result.Outcome != "" {
+			return result, err
 		}
 	}
 	if c.Ambiguous {

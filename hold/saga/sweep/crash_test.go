@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/hold/saga/sweep"
 )
 
@@ -91,6 +93,60 @@ func TestCommitWithoutAnAnswerIsAskedFor(t *testing.T) {
 	commitAsBefore := b.atCommit("a", `PERFORM pg_terminate_backend(pg_backend_pid())`)
 	b.apply(s, m, "a failed sqlstate-57P01")
 	commitAsBefore()
+	b.apply(s, m, "a undone")
+	b.erased("a 1")
+}
+
+// The connection is lost behind the commit, and then the database does not answer: the run ends, and says that
+// it does not know. The next one asks again.
+func TestCommitOfWhichNobodyTellsIsUnknown(t *testing.T) {
+	t.Parallel()
+	b, s, m := reviewed(t, "a", "b")
+	proxy, pool := b.throughAProxy()
+	proxy.Add(fault.PostgresRule{Match: fault.Commits, Times: 1, Do: fault.CutAfter()})
+	silence := proxy.Add(fault.PostgresRule{Match: fault.Executes("pg_xact_status"), Do: fault.StallFor(time.Hour)})
+	run := b.ended(b.startAt(pool, s, m, b.order(m)))
+	wantRefusal(t, "apply", run.err, sweep.ErrUnanswered)
+	b.want(run.report, "a unknown no-answer", "b pending")
+	if text := b.read(b.results()); !strings.HasSuffix(text, `{"result":{"id":"a","outcome":"unknown","why":"no-answer","transaction":"`+run.report.Results[0].Transaction+"\"}}\n") {
+		t.Errorf("the results are\n%s", text)
+	}
+	b.erased("a 1")
+	silence.Remove()
+	b.preview(s, m, "a undone", "b pending")
+	if report := b.apply(s, m, "a undone", "b undone"); report.Results[0].Transaction != run.report.Results[0].Transaction {
+		t.Errorf("a is undone by %s, was by %s", report.Results[0].Transaction, run.report.Results[0].Transaction)
+	}
+	b.erased("a 1", "b 1")
+}
+
+// After a restore to an earlier time the ids of transactions are given out again. One that was committed is another
+// one when the candidate is still there.
+func TestTransactionOfTheSameIDIsAnotherOne(t *testing.T) {
+	t.Parallel()
+	b, s, m := reviewed(t, "a")
+	var id string
+	if err := b.Pool.QueryRow(t.Context(), `SELECT pg_current_xact_id()::text`).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	b.line(m, "a", id)
+	b.preview(s, m, "a pending")
+	b.erased()
+	if report := b.apply(s, m, "a undone"); report.Results[0].Transaction == id {
+		t.Errorf("it is said to be undone by %s, which did something else", id)
+	}
+	b.erased("a 1")
+}
+
+// What was made of the same id since is no sign that it was not undone.
+func TestOrphanOfTheSameIDIsAnotherOne(t *testing.T) {
+	t.Parallel()
+	b, s, m := reviewed(t, "a")
+	b.apply(s, m, "a undone")
+	whole := b.read(b.results())
+	b.write(b.results(), whole[:strings.LastIndex(strings.TrimSuffix(whole, "\n"), "\n")+1])
+	b.household("a", "a2")
+	b.preview(s, m, "a undone")
 	b.apply(s, m, "a undone")
 	b.erased("a 1")
 }

@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/e2e/fault"
+	"github.com/holdfast-dev/holdfast/hold"
 	"github.com/holdfast-dev/holdfast/hold/saga/sweep"
 	"github.com/holdfast-dev/holdfast/outbox"
 )
@@ -47,32 +51,64 @@ func (b *bundle) atCommit(household, do string) (stop func()) {
 	return func() { b.exec(`DROP TRIGGER at_commit ON person`) }
 }
 
+// throughAProxy is the operator's login behind one that can be told to break something.
+func (b *bundle) throughAProxy() (*fault.PostgresProxy, *pgxpool.Pool) {
+	b.t.Helper()
+	proxy, err := fault.NewPostgresProxy(b.URL)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	address, err := proxy.URL(b.operator.Config().ConnString())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	pool, err := pgxpool.New(b.t.Context(), address)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(pool.Close)
+	b.t.Cleanup(func() { _ = proxy.Close() }) // first: it ends what hangs
+	return proxy, pool
+}
+
 // start applies in a goroutine.
 func (b *bundle) start(s *sweep.Sweep, m *sweep.Manifest, o sweep.Application) <-chan end {
+	return b.startAt(b.operator, s, m, o)
+}
+
+func (b *bundle) startAt(db hold.Beginner, s *sweep.Sweep, m *sweep.Manifest, o sweep.Application) <-chan end {
 	ended := make(chan end, 1)
 	go func() {
-		report, err := s.Apply(b.t.Context(), b.operator, m, o)
+		report, err := s.Apply(b.t.Context(), db, m, o)
 		ended <- end{report, err}
 	}()
 	return ended
 }
 
+// end is how a run ends.
 type end struct {
 	report *sweep.Report
 	err    error
 }
 
-func (b *bundle) wantEnd(ended <-chan end, want ...string) {
+func (b *bundle) ended(run <-chan end) end {
 	b.t.Helper()
 	select {
-	case e := <-ended:
-		if e.err != nil {
-			b.t.Fatal(e.err)
-		}
-		b.want(e.report, want...)
+	case e := <-run:
+		return e
 	case <-time.After(waitLimit):
 		b.t.Fatal("the run does not end")
+		return end{}
 	}
+}
+
+func (b *bundle) wantEnd(run <-chan end, want ...string) {
+	b.t.Helper()
+	e := b.ended(run)
+	if e.err != nil {
+		b.t.Fatal(e.err)
+	}
+	b.want(e.report, want...)
 }
 
 // waitBlocked returns when somebody waits for the backend.
