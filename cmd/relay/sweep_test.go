@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/hold/saga/sweep"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
@@ -141,6 +143,32 @@ func TestSweepThatWasKilledInItsCommit(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{2, 2}, []int{query(t, s.db, "select sum(erasures) from person"), query(t, s.db, "select count(*) from person where erasures = 1")}); diff != "" {
 		t.Errorf("erasures (-want +got):\n%s", diff)
+	}
+}
+
+// The answer to a commit is lost, and the database does not say what became of it: the run says so, and ends. The
+// next one finds out.
+func TestSweepThatDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	s := newSweeper(t)
+	proxy, err := fault.NewPostgresProxy(s.login)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	if s.login, err = proxy.URL(s.login); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Add(fault.PostgresRule{Match: fault.Commits, Times: 1, Do: fault.CutAfter()})
+	silence := proxy.Add(fault.PostgresRule{Match: fault.Executes("pg_xact_status"), Do: fault.StallFor(time.Hour)})
+	code, out := s.run(s.apply()...)
+	if code != 5 || !strings.Contains(out, `"id":"p-1","outcome":"unknown","why":"no-answer"`) || strings.Contains(out, "p-2") ||
+		!strings.Contains(out, "nobody knows yet what became of a commit: candidate p-1") || !strings.Contains(out, "same results file") {
+		t.Errorf("without an answer: exited with %d: %s", code, out)
+	}
+	silence.Remove()
+	if code, out := s.run(s.apply()...); code != 0 || query(t, s.db, "select count(*) from person where erasures = 1") != 2 {
+		t.Errorf("afterwards: exited with %d: %s", code, out)
 	}
 }
 

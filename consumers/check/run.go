@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/consumers/effects"
+	"github.com/holdfast-dev/holdfast/consumers/internal/rollback"
 	"github.com/holdfast-dev/holdfast/consumers/internal/statement"
 )
 
@@ -98,7 +99,7 @@ func Run(ctx context.Context, db Beginner, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it only read
+	defer rollback.Now(ctx, tx) // it only read
 	if _, err := tx.Exec(ctx, `SELECT set_config('datestyle', 'ISO', true), set_config('timezone', 'UTC', true), set_config('row_security', 'off', true),
 		set_config('statement_timeout', $1, true)`, fmt.Sprint(cfg.Timeout.Milliseconds())); err != nil {
 		return nil, fmt.Errorf("check: %w", err)

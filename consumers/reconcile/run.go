@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/consumers/effects"
+	"github.com/holdfast-dev/holdfast/consumers/internal/rollback"
 	"github.com/holdfast-dev/holdfast/consumers/internal/statement"
 )
 
@@ -67,7 +68,7 @@ func Run(ctx context.Context, db Beginner, truth Truth, cfg Config) (*Report, er
 	if err != nil {
 		return nil, fmt.Errorf("reconcile %s: %w", cfg.Table.Table, err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it only read
+	defer rollback.Now(ctx, tx) // it only read
 	if err := c.database(ctx, tx); err != nil {
 		return nil, fmt.Errorf("reconcile %s: %w", cfg.Table.Table, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/consumers/effects"
+	"github.com/holdfast-dev/holdfast/consumers/internal/rollback"
 )
 
 // ErrRunning is returned when the group is not paused: nothing was changed.
@@ -36,7 +37,7 @@ func Run(ctx context.Context, db Beginner, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repair: %w", err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it was committed, or nothing is to be kept
+	defer rollback.Now(ctx, tx) // it was committed, or nothing is to be kept
 	j := &job{tx: tx, cfg: cfg, t: cfg.Table, sql: statements(cfg.Schema, cfg.Table, nil), report: &Report{
 		Table: cfg.Table.Table, Group: cfg.Table.Group, Index: cfg.Table.Index, Mode: cfg.Mode, Counts: map[Shape]int64{},
 	}}

@@ -25,7 +25,7 @@
 //	TestCriterionG      no lock and no transaction is held across a call
 //	TestCriterionH      concurrent, timeout after commit, failure in the middle, restart, reaper:
 //	                    on real processes that are killed
-//	TestCriterionI      orphans of the time before can be named, without personal data
+//	TestCriterionI      orphans of the time before are found and erased, without personal data
 //	TestFailureMatrix   every failure at every step
 //	TestFinalizeStorm   random clients, crashes, slow and lost answers, reapers and reconcilers, and then
 //	                    one result or none per operation, and nothing left over

@@ -33,3 +33,8 @@ CREATE TABLE fact (
   PRIMARY KEY (entity_id, number),
   CHECK ((operation_id IS NULL) = (generation IS NULL))
 );
+
+-- The households of all applications, which the intake owns: imported before a sweep, and empty otherwise.
+CREATE TABLE owned_household (
+  id uuid PRIMARY KEY
+);

@@ -21,4 +21,8 @@ var (
 	readEntitySQL string
 	//go:embed sql/orphans.sql
 	orphansSQL string
+	//go:embed sql/lock_entities.sql
+	lockEntitiesSQL string
+	//go:embed sql/erase_orphan.sql
+	eraseOrphanSQL string
 )

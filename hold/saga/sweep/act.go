@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -37,21 +38,34 @@ func (s *Sweep) act(ctx context.Context, db hold.Beginner, c Candidate, by Order
 	if err := j.intend(result); err != nil {
 		return Result{}, err
 	}
-	return s.commit(ctx, db, tx, result)
+	ended, err := s.commit(ctx, db, tx, c, result)
+	if err != nil {
+		unknown := Result{ID: c.ID, Outcome: Unknown, Why: WhyNoAnswer, Transaction: result.Transaction}
+		return Result{}, errors.Join(err, j.decide(unknown))
+	}
+	return ended, nil
 }
 
+// askLimit bounds how long the database is asked what became of a commit that had no answer: whoever has just
+// lost a connection may wait for the next one without end.
+const askLimit = 5 * time.Second
+
 // commit ends the transaction, also when ctx has ended: what was begun gets its line. An answer that
-// did not come is asked for.
-func (s *Sweep) commit(ctx context.Context, db hold.Beginner, tx pgx.Tx, intended Result) (Result, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Wait)
-	defer cancel()
-	err := tx.Commit(ctx)
+// did not come is asked for. After an error nobody knows.
+func (s *Sweep) commit(ctx context.Context, db hold.Beginner, tx pgx.Tx, c Candidate, intended Result) (Result, error) {
+	err := func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Wait)
+		defer cancel()
+		return tx.Commit(ctx)
+	}()
 	if err == nil {
 		return intended, nil
 	}
-	result, askErr := s.ended(context.WithoutCancel(ctx), db, intended)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
+	defer cancel()
+	result, askErr := s.ended(ctx, db, c, intended)
 	if askErr != nil {
-		return Result{}, fmt.Errorf("candidate %s: %w", intended.ID, askErr)
+		return Result{}, unanswered(intended, askErr)
 	}
 	if result.Outcome == "" {
 		result = Result{ID: intended.ID, Outcome: Failed, Why: code(err), Err: err}
@@ -85,11 +99,11 @@ func (s *Sweep) undo(ctx context.Context, tx pgx.Tx, c Candidate, by Order) (Res
 		return Result{}, err
 	}
 	if result.Outcome == Undone {
-		left, _, err := s.find(ctx, tx, c.ID, 1)
+		left, err := s.find(ctx, tx, c.ID)
 		if err != nil {
 			return Result{}, err
 		}
-		if len(left) > 0 {
+		if left != nil {
 			return Result{}, ErrStillCandidate
 		}
 	}
@@ -100,13 +114,13 @@ func (s *Sweep) undo(ctx context.Context, tx pgx.Tx, c Candidate, by Order) (Res
 
 // judge says what speaks against acting on a candidate: "" when nothing does.
 func (s *Sweep) judge(ctx context.Context, db hold.DB, c Candidate) (Outcome, string, error) {
-	found, _, err := s.find(ctx, db, c.ID, 1)
+	found, err := s.find(ctx, db, c.ID)
 	if err != nil {
 		return "", "", err
 	}
 	entities := c.Entities
-	if len(found) > 0 {
-		entities = append(entities[:len(entities):len(entities)], found[0].Entities...)
+	if found != nil {
+		entities = append(entities[:len(entities):len(entities)], found.Entities...)
 	}
 	covered, err := s.isCovered(ctx, db, entities)
 	if err != nil {
@@ -115,11 +129,11 @@ func (s *Sweep) judge(ctx context.Context, db hold.DB, c Candidate) (Outcome, st
 	switch {
 	case len(covered) > 0:
 		return Skipped, WhyReceipt, nil
-	case len(found) == 0:
+	case found == nil:
 		return Skipped, WhyGone, nil
-	case !found[0].same(c):
+	case !found.same(c):
 		return Skipped, WhyChanged, nil
-	case !found[0].marked:
+	case !found.marked:
 		return Quarantined, WhyNoMark, nil
 	}
 	return "", "", nil

@@ -32,7 +32,11 @@ type Application struct {
 //   - *outbox.InvalidArgumentError: the order cannot be meant.
 //   - those of the database and the file that would stop every candidate.
 func (s *Sweep) Apply(ctx context.Context, db hold.Beginner, m *Manifest, a Application) (*Report, error) {
-	if err := s.admit(ctx, db, m, a); err != nil {
+	err := a.check()
+	if err == nil {
+		err = s.admit(ctx, db, m, a.Seal)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("apply sweep: %w", err)
 	}
 	j, err := openJournal(a.Results, a.Seal)
@@ -49,12 +53,9 @@ func (s *Sweep) Apply(ctx context.Context, db hold.Beginner, m *Manifest, a Appl
 	return report(m, j.decided), err
 }
 
-// admit refuses before anything is written.
-func (s *Sweep) admit(ctx context.Context, db hold.Beginner, m *Manifest, a Application) error {
-	if err := a.check(); err != nil {
-		return err
-	}
-	if a.Seal != m.Seal() {
+// admit refuses what may not act, before any statement of the manifest runs and anything is written.
+func (s *Sweep) admit(ctx context.Context, db hold.DB, m *Manifest, seal string) error {
+	if seal != m.Seal() {
 		return refuse(ErrSeal, "Pass the seal that was reviewed; if it is not that of the manifest, somebody has changed it.", "it was sealed with %s", m.Seal())
 	}
 	at, err := s.belongs(ctx, db, m)
@@ -132,18 +133,32 @@ func undecided(m *Manifest, j *journal) (todo []Planned) {
 
 // Preview judges the candidates that have no outcome yet as Apply would, without a lock, in one read-only
 // snapshot, and changes nothing. Its report has the outcomes so far, those that Apply would come to
-// without acting, and as Pending the ids that it would act on. results may be the path of a file
-// that is not there. Errors are those of Apply, but for the role.
-func (s *Sweep) Preview(ctx context.Context, db hold.Beginner, m *Manifest, results string) (*Report, error) {
-	found, err := s.preview(ctx, db, m, results)
+// without acting, and as Pending the ids that it would act on. Results may be the path of a file
+// that is not there. It runs the query of the manifest, so it wants the login that acts. Of the application it
+// needs Results alone; a Seal is compared if there is one. Errors are those of Apply.
+func (s *Sweep) Preview(ctx context.Context, db hold.Beginner, m *Manifest, a Application) (*Report, error) {
+	found, err := s.preview(ctx, db, m, a)
 	if err != nil {
 		return nil, fmt.Errorf("preview sweep: %w", err)
 	}
 	return found, nil
 }
 
-func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, results string) (*Report, error) {
-	j, err := readJournal(results, m.Seal())
+func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, a Application) (*Report, error) {
+	j, err := readJournal(a.Results, m.Seal())
+	if err != nil {
+		return nil, err
+	}
+	seal := a.Seal
+	if seal == "" { // nobody has reviewed it yet
+		seal = m.Seal()
+	}
+	if err := s.admit(ctx, db, m, seal); err != nil {
+		return nil, err
+	}
+	// Before the snapshot, which so has what these transactions did; and not in it: a question that the
+	// database refuses would end it.
+	ends, err := s.endsOf(ctx, db, j)
 	if err != nil {
 		return nil, err
 	}
@@ -152,12 +167,9 @@ func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, resu
 		return nil, explain(err)
 	}
 	defer rollback(ctx, tx)
-	if _, err := s.belongs(ctx, tx, m); err != nil {
-		return nil, err
-	}
 	known := map[string]Result{}
 	for _, c := range m.Candidates {
-		result, err := s.foresee(ctx, db, tx, c, j)
+		result, err := s.foresee(ctx, tx, c, j, ends)
 		if err != nil {
 			return nil, err
 		}
@@ -169,18 +181,16 @@ func (s *Sweep) preview(ctx context.Context, db hold.Beginner, m *Manifest, resu
 }
 
 // foresee says what Apply would come to without acting: no outcome if it would act.
-func (s *Sweep) foresee(ctx context.Context, db hold.DB, tx pgx.Tx, c Planned, j *journal) (Result, error) {
+func (s *Sweep) foresee(ctx context.Context, tx pgx.Tx, c Planned, j *journal, ends map[string]txEnd) (Result, error) {
 	if result := j.decided[c.ID]; result.final() {
 		return result, nil
 	}
-	if intended, open := j.open[c.ID]; open {
-		// Not in the snapshot: a question that the database refuses would end it.
-		state, at, err := s.stateOf(ctx, db, intended.Transaction)
-		if err != nil || state == "in progress" {
-			return Result{}, err
+	if end, open := ends[c.ID]; open {
+		if end.state == inProgress {
+			return Result{}, nil
 		}
-		if state != "aborted" {
-			return settled(intended, state, at), nil
+		if result, err := s.settled(ctx, tx, c.Candidate, j.open[c.ID], end); err != nil || result.Outcome != "" {
+			return result, err
 		}
 	}
 	if c.Ambiguous {

@@ -28,11 +28,7 @@ func TestApplyActsOnceAndAccountsForEach(t *testing.T) {
 	b.service.fate = func(c sweep.Candidate) hold.Fate { return hold.Quarantine("shared-with-another") }
 	s := b.sweep()
 	m := b.plan(s)
-	preview, err := s.Preview(t.Context(), b.operator, m, b.results())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.want(preview, "b quarantined no-mark", "a pending", "c pending", "d pending")
+	b.preview(s, m, "b quarantined no-mark", "a pending", "c pending", "d pending")
 	// The first one is shared; the others go.
 	o := b.order(m)
 	o.Limit = 1
@@ -102,10 +98,7 @@ func TestCandidateIsJudgedAgainBeforeItIsActedOn(t *testing.T) {
 // The operation is live: its write has the lock and is not committed. The sweep waits, and then sees the receipt.
 func TestReceiptOfAWriteThatIsOpenIsSeen(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
 	writer, err := b.Pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -126,11 +119,8 @@ func TestReceiptOfAWriteThatIsOpenIsSeen(t *testing.T) {
 // A lock that somebody keeps fails its candidate alone, and the next run tries again.
 func TestLockThatIsNotHadStopsNoOther(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	b.household("b", "b1")
+	b, _, m := reviewed(t, "a", "b")
 	s := b.sweep(func(c *sweep.Config) { c.Wait = 50e6 })
-	m := b.plan(s)
 	if err := pgx.BeginFunc(t.Context(), b.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtext('a'))`); err != nil {
 			return err
@@ -151,38 +141,30 @@ func TestManifestOfAnotherDatabaseIsRefused(t *testing.T) {
 	other.household("a", "a1")
 	s := b.sweep()
 	m := b.plan(s)
-	if _, err := s.Apply(t.Context(), other.operator, m, b.order(m)); !errors.Is(err, sweep.ErrForeign) || outbox.Hint(err) == "" {
-		t.Errorf("error is %v, want ErrForeign with a hint", err)
-	}
-	if _, err := s.Preview(t.Context(), other.operator, m, b.results()); !errors.Is(err, sweep.ErrForeign) {
-		t.Errorf("error of the preview is %v, want ErrForeign", err)
-	}
+	_, err := s.Apply(t.Context(), other.operator, m, b.order(m))
+	wantRefusal(t, "apply", err, sweep.ErrForeign)
+	_, err = s.Preview(t.Context(), other.operator, m, b.order(m))
+	wantRefusal(t, "preview", err, sweep.ErrForeign)
 	copied := *m // as after a restore into another cluster, where all else is the same
 	copied.Database.Cluster = "42"
-	if _, err := s.Apply(t.Context(), b.operator, &copied, b.order(&copied)); !errors.Is(err, sweep.ErrForeign) {
-		t.Errorf("error is %v, want ErrForeign", err)
-	}
+	_, err = s.Apply(t.Context(), b.operator, &copied, b.order(&copied))
+	wantRefusal(t, "apply", err, sweep.ErrForeign)
 	changed := b.sweep(func(c *sweep.Config) { c.Candidates = orphans + " AND true" })
-	if _, err := changed.Apply(t.Context(), b.operator, m, b.order(m)); !errors.Is(err, sweep.ErrChanged) {
-		t.Errorf("error is %v, want ErrChanged", err)
-	}
+	_, err = changed.Apply(t.Context(), b.operator, m, b.order(m))
+	wantRefusal(t, "apply", err, sweep.ErrChanged)
 	b.erased()
 	other.erased()
 }
 
 func TestActingWantsALoginOfItsOwn(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
 	b.exec(`CREATE ROLE ` + b.Name + `_owner LOGIN; ALTER SCHEMA outbox OWNER TO ` + b.Name + `_owner; GRANT SELECT ON ALL TABLES IN SCHEMA outbox TO ` + b.Name + `_owner`)
 	for name, pool := range map[string]*pgxpool.Pool{
 		"superuser": b.Pool, "owner": b.connect(b.Name + "_owner"), "producer": b.login(canonical.Producer),
 	} {
-		if _, err := s.Apply(t.Context(), pool, m, b.order(m)); !errors.Is(err, sweep.ErrRole) || outbox.Hint(err) == "" {
-			t.Errorf("%s: error is %v, want ErrRole with a hint", name, err)
-		}
+		_, err := s.Apply(t.Context(), pool, m, b.order(m))
+		wantRefusal(t, name, err, sweep.ErrRole)
 	}
 	var server *pgconn.PgError
 	if _, err := s.Apply(t.Context(), b.login(canonical.Drainer), m, b.order(m)); !errors.As(err, &server) || server.Code != "42501" || outbox.Hint(err) == "" {
@@ -192,13 +174,31 @@ func TestActingWantsALoginOfItsOwn(t *testing.T) {
 	b.apply(s, m, "a undone")
 }
 
+// Nothing of a manifest runs before its seal is compared, if there is one, and the login is judged.
+func TestNothingOfAManifestRunsBeforeItIsAdmitted(t *testing.T) {
+	t.Parallel()
+	b, _, m := reviewed(t, "a")
+	runs := func(db hold.Beginner, o sweep.Application) error {
+		t.Helper()
+		s := b.sweep(func(c *sweep.Config) { c.Candidates = orphans + "\n AND 1 / 0 = 1" }) // which tells that it runs
+		changed := *m
+		changed.Service.Candidates = orphans + "\n AND 1 / 0 = 1"
+		_, err := s.Preview(t.Context(), db, &changed, o)
+		return err
+	}
+	var server *pgconn.PgError
+	look := sweep.Application{Results: b.results()}
+	if err := runs(b.operator, look); !errors.As(err, &server) || server.Code != "22012" {
+		t.Errorf("error is %v, want that of the query", err)
+	}
+	wantRefusal(t, "another seal", runs(b.operator, b.order(m)), sweep.ErrSeal)
+	wantRefusal(t, "a superuser", runs(b.Pool, look), sweep.ErrRole)
+	wantRefusal(t, "a producer", runs(b.login(canonical.Producer), look), sweep.ErrRole)
+}
+
 func TestUndoThatUndidNothingIsRolledBack(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	b.household("b", "b1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a", "b")
 	b.service.fate = func(c sweep.Candidate) hold.Fate {
 		return map[string]hold.Fate{"a": hold.Undone(), "b": hold.Quarantine("Ada Lovelace said so")}[c.ID]
 	}
@@ -215,13 +215,8 @@ func TestUndoThatUndidNothingIsRolledBack(t *testing.T) {
 
 func TestCandidateThatFailsStopsNoOtherAndIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	b.household("b", "b1")
-	b.exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no, says %', NEW.name; END $$;
-	        CREATE CONSTRAINT TRIGGER at_commit AFTER UPDATE ON person DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.household = 'a') EXECUTE FUNCTION refuse()`)
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a", "b")
+	commitAsBefore := b.atCommit("a", `RAISE EXCEPTION 'no, says %', NEW.name`)
 	b.apply(s, m, "a failed sqlstate-P0001", "b undone") // its commit fails
 	b.service.under = func(context.Context, pgx.Tx, sweep.Candidate) error { return errors.New("no, says " + secret) }
 	b.apply(s, m, "a failed error", "b undone")
@@ -233,7 +228,7 @@ func TestCandidateThatFailsStopsNoOtherAndIsTriedAgain(t *testing.T) {
 	if text := b.read(b.results()); strings.Contains(text, secret) || strings.Contains(text, "says") {
 		t.Errorf("the results hold the text of an error:\n%s", text)
 	}
-	b.exec(`DROP TRIGGER at_commit ON person`)
+	commitAsBefore()
 	b.service.under = nil
 	b.apply(s, m, "a undone", "b undone")
 	b.erased("a 1", "b 1")
@@ -242,10 +237,7 @@ func TestCandidateThatFailsStopsNoOtherAndIsTriedAgain(t *testing.T) {
 // What would fail each candidate ends the run, and leaves no outcome.
 func TestErrorOfAllCandidatesEndsTheRun(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
 	b.exec(`REVOKE UPDATE ON person FROM ` + b.Name + `_login_operator`)
 	report, err := s.Apply(t.Context(), b.operator, m, b.order(m))
 	var server *pgconn.PgError

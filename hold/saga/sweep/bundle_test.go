@@ -105,6 +105,13 @@ func (b *bundle) household(id string, persons ...string) {
 	}
 }
 
+// quarantine is what compensation does with persons that it leaves intact.
+func (b *bundle) quarantine(where string) {
+	b.t.Helper()
+	b.exec(`INSERT INTO outbox.hold_quarantine (operation_id, generation, step_key, entity_kind, stable_id, reason)
+	        SELECT gen_random_uuid(), 1, 'x', 'person', id, 'shared' FROM person WHERE ` + where)
+}
+
 func (b *bundle) sweep(change ...func(*sweep.Config)) *sweep.Sweep {
 	b.t.Helper()
 	cfg := sweep.Config{Candidates: orphans, Undo: b.service}

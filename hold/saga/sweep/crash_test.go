@@ -3,7 +3,6 @@ package sweep_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,64 +11,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/hold/saga/sweep"
-	"github.com/holdfast-dev/holdfast/outbox"
 )
-
-// start applies in a goroutine.
-func (b *bundle) start(s *sweep.Sweep, m *sweep.Manifest, o sweep.Application) <-chan end {
-	ended := make(chan end, 1)
-	go func() {
-		report, err := s.Apply(b.t.Context(), b.operator, m, o)
-		ended <- end{report, err}
-	}()
-	return ended
-}
-
-type end struct {
-	report *sweep.Report
-	err    error
-}
-
-func (b *bundle) wantEnd(ended <-chan end, want ...string) {
-	b.t.Helper()
-	select {
-	case e := <-ended:
-		if e.err != nil {
-			b.t.Fatal(e.err)
-		}
-		b.want(e.report, want...)
-	case <-time.After(waitLimit):
-		b.t.Fatal("the run does not end")
-	}
-}
-
-// waitBlocked returns when somebody waits for the backend.
-func (b *bundle) waitBlocked(by uint32) {
-	b.t.Helper()
-	for deadline := time.Now().Add(waitLimit); ; time.Sleep(time.Millisecond) { // between two looks, not instead of one
-		var waits bool
-		const sql = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1::int = ANY (pg_blocking_pids(pid)))`
-		if err := b.Pool.QueryRow(b.t.Context(), sql, by).Scan(&waits); err != nil {
-			b.t.Fatal(err)
-		}
-		if waits {
-			return
-		}
-		if time.Now().After(deadline) {
-			b.t.Fatalf("nobody ever waited for backend %d", by)
-		}
-	}
-}
 
 // The process dies when the commit is done and the line behind it is not, or not whole. It must not act again, and
 // not say that it did nothing.
 func TestKilledBetweenTheCommitAndItsLine(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
 	b.apply(s, m, "a undone")
 	whole := b.read(b.results())
 	last := strings.LastIndex(strings.TrimSuffix(whole, "\n"), "\n") + 1
@@ -78,11 +28,7 @@ func TestKilledBetweenTheCommitAndItsLine(t *testing.T) {
 	}
 	for cut := last; cut < len(whole); cut += 7 {
 		b.write(b.results(), whole[:cut])
-		preview, err := s.Preview(t.Context(), b.operator, m, b.results())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.want(preview, "a undone")
+		b.preview(s, m, "a undone")
 		b.apply(s, m, "a undone")
 		if text := b.read(b.results()); !strings.HasPrefix(text, whole[:last]) || !strings.HasSuffix(text, whole[last:]) {
 			t.Fatalf("cut at %d of %d, the results are\n%s", cut, len(whole), text)
@@ -94,21 +40,12 @@ func TestKilledBetweenTheCommitAndItsLine(t *testing.T) {
 	}
 }
 
-// line is what a run writes before a commit.
-func (b *bundle) line(m *sweep.Manifest, id, transaction string) {
-	b.t.Helper()
-	b.write(b.results(), fmt.Sprintf("{\"run\":{\"manifest\":%q,\"actor\":\"alice\",\"reason\":\"r\",\"at\":\"2026-01-01T00:00:00Z\"}}\n"+
-		"{\"intends\":{\"id\":%q,\"outcome\":\"undone\",\"transaction\":%q}}\n", m.Seal(), id, transaction))
-}
-
 // The process dies while its commit is on the way: the transaction goes on without it.
 func TestKilledWhileTheCommitIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"commits", "rolls back"} {
-		b := setup(t)
-		b.household("a", "a1")
+		b, _, m := reviewed(t, "a")
 		s := b.sweep(func(c *sweep.Config) { c.Wait = 60e6 })
-		m := b.plan(s)
 		tx, err := b.operator.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -119,15 +56,9 @@ func TestKilledWhileTheCommitIsOnItsWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.line(m, "a", id)
-		preview, err := s.Preview(t.Context(), b.operator, m, b.results())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.want(preview, "a pending")
+		b.preview(s, m, "a pending")
 		report, err := s.Apply(t.Context(), b.operator, m, b.order(m))
-		if !errors.Is(err, sweep.ErrBusy) || outbox.Hint(err) == "" {
-			t.Errorf("error is %v, want ErrBusy with a hint", err)
-		}
+		wantRefusal(t, "apply", err, sweep.ErrBusy)
 		b.want(report, "a pending")
 		if way == "commits" {
 			err = tx.Commit(t.Context())
@@ -148,16 +79,9 @@ func TestKilledWhileTheCommitIsOnItsWay(t *testing.T) {
 // After a restore to an earlier time nobody knows what became of the transaction: it is for a person.
 func TestTransactionThatNobodyKnowsIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
 	b.line(m, "a", "99999999999")
-	preview, err := s.Preview(t.Context(), b.operator, m, b.results())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.want(preview, "a quarantined outcome-unknown")
+	b.preview(s, m, "a quarantined outcome-unknown")
 	b.apply(s, m, "a quarantined outcome-unknown")
 	b.erased()
 }
@@ -165,24 +89,71 @@ func TestTransactionThatNobodyKnowsIsNotRepeated(t *testing.T) {
 // The connection is lost in the commit: the run asks what became of it.
 func TestCommitWithoutAnAnswerIsAskedFor(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	b.exec(`CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
-	        CREATE CONSTRAINT TRIGGER at_commit AFTER UPDATE ON person DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION die()`)
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
+	commitAsBefore := b.atCommit("a", `PERFORM pg_terminate_backend(pg_backend_pid())`)
 	b.apply(s, m, "a failed sqlstate-57P01")
-	b.exec(`DROP TRIGGER at_commit ON person`)
+	commitAsBefore()
+	b.apply(s, m, "a undone")
+	b.erased("a 1")
+}
+
+// The connection is lost behind the commit, and then the database does not answer: the run ends, and says that
+// it does not know. The next one asks again.
+func TestCommitOfWhichNobodyTellsIsUnknown(t *testing.T) {
+	t.Parallel()
+	b, s, m := reviewed(t, "a", "b")
+	proxy, pool := b.throughAProxy()
+	proxy.Add(fault.PostgresRule{Match: fault.Commits, Times: 1, Do: fault.CutAfter()})
+	silence := proxy.Add(fault.PostgresRule{Match: fault.Executes("pg_xact_status"), Do: fault.StallFor(time.Hour)})
+	run := b.ended(b.startAt(pool, s, m, b.order(m)))
+	wantRefusal(t, "apply", run.err, sweep.ErrUnanswered)
+	b.want(run.report, "a unknown no-answer", "b pending")
+	if text := b.read(b.results()); !strings.HasSuffix(text, `{"result":{"id":"a","outcome":"unknown","why":"no-answer","transaction":"`+run.report.Results[0].Transaction+"\"}}\n") {
+		t.Errorf("the results are\n%s", text)
+	}
+	b.erased("a 1")
+	silence.Remove()
+	b.preview(s, m, "a undone", "b pending")
+	if report := b.apply(s, m, "a undone", "b undone"); report.Results[0].Transaction != run.report.Results[0].Transaction {
+		t.Errorf("a is undone by %s, was by %s", report.Results[0].Transaction, run.report.Results[0].Transaction)
+	}
+	b.erased("a 1", "b 1")
+}
+
+// After a restore to an earlier time the ids of transactions are given out again. One that was committed is another
+// one when the candidate is still there.
+func TestTransactionOfTheSameIDIsAnotherOne(t *testing.T) {
+	t.Parallel()
+	b, s, m := reviewed(t, "a")
+	var id string
+	if err := b.Pool.QueryRow(t.Context(), `SELECT pg_current_xact_id()::text`).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	b.line(m, "a", id)
+	b.preview(s, m, "a pending")
+	b.erased()
+	if report := b.apply(s, m, "a undone"); report.Results[0].Transaction == id {
+		t.Errorf("it is said to be undone by %s, which did something else", id)
+	}
+	b.erased("a 1")
+}
+
+// What was made of the same id since is no sign that it was not undone.
+func TestOrphanOfTheSameIDIsAnotherOne(t *testing.T) {
+	t.Parallel()
+	b, s, m := reviewed(t, "a")
+	b.apply(s, m, "a undone")
+	whole := b.read(b.results())
+	b.write(b.results(), whole[:strings.LastIndex(strings.TrimSuffix(whole, "\n"), "\n")+1])
+	b.household("a", "a2")
+	b.preview(s, m, "a undone")
 	b.apply(s, m, "a undone")
 	b.erased("a 1")
 }
 
 func TestTwoRunsAtOnceActOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
 	entered, leave := make(chan uint32, 1), make(chan struct{})
 	b.service.under = func(_ context.Context, tx pgx.Tx, _ sweep.Candidate) error {
 		entered <- tx.Conn().PgConn().PID()
@@ -191,9 +162,8 @@ func TestTwoRunsAtOnceActOnce(t *testing.T) {
 	}
 	first := b.start(s, m, b.order(m))
 	pid := <-entered
-	if _, err := s.Apply(t.Context(), b.operator, m, b.order(m)); !errors.Is(err, sweep.ErrBusy) || outbox.Hint(err) == "" {
-		t.Errorf("error is %v, want ErrBusy with a hint", err)
-	}
+	_, err := s.Apply(t.Context(), b.operator, m, b.order(m))
+	wantRefusal(t, "apply", err, sweep.ErrBusy)
 	o := b.order(m)
 	o.Results = filepath.Join(b.folder, "other")
 	second := b.start(s, m, o) // waits for the lock of the candidate
@@ -206,10 +176,7 @@ func TestTwoRunsAtOnceActOnce(t *testing.T) {
 
 func TestResultsOfAnotherManifestAreRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.household("a", "a1")
-	s := b.sweep()
-	m := b.plan(s)
+	b, s, m := reviewed(t, "a")
 	b.household("b", "b1")
 	other := b.plan(s)
 	b.line(other, "a", "3")
@@ -219,12 +186,10 @@ func TestResultsOfAnotherManifestAreRefused(t *testing.T) {
 		"a line in the midst": strings.Replace(strings.ReplaceAll(theirs, other.Seal(), m.Seal()), "\n", "\n{\"x\":1}\n", 1),
 	} {
 		b.write(b.results(), text)
-		if _, err := s.Apply(t.Context(), b.operator, m, b.order(m)); !errors.Is(err, sweep.ErrResults) || outbox.Hint(err) == "" {
-			t.Errorf("%s: error is %v, want ErrResults with a hint", name, err)
-		}
-		if _, err := s.Preview(t.Context(), b.operator, m, b.results()); !errors.Is(err, sweep.ErrResults) {
-			t.Errorf("%s: error of the preview is %v, want ErrResults", name, err)
-		}
+		_, err := s.Apply(t.Context(), b.operator, m, b.order(m))
+		wantRefusal(t, name, err, sweep.ErrResults)
+		_, err = s.Preview(t.Context(), b.operator, m, b.order(m))
+		wantRefusal(t, name+", preview", err, sweep.ErrResults)
 		if got := b.read(b.results()); got != text {
 			t.Errorf("%s: the file was changed to\n%s", name, got)
 		}

@@ -18,10 +18,11 @@
 //	planned   -- a receipt, an owner, other parts ----------> skipped
 //	planned   -- the mark has gone -------------------------> quarantined
 //	planned   -- the service's statement fails -------------> failed; the next run tries again
+//	planned   -- nobody tells what became of its commit ----> unknown; the next run asks
 //	ambiguous ----------------------------------------------> quarantined
 //
-// Quarantined means left intact, for a person to look at. All but failed is final in its manifest;
-// who wants it judged anew plans anew.
+// Quarantined means left intact, for a person to look at. All but failed and unknown is final in its
+// manifest; who wants it judged anew plans anew.
 //
 // # Who is authoritative
 //
@@ -30,7 +31,7 @@
 // see what was committed before the lock was had. A receipt of any generation, or a line of the
 // quarantine of compensation, on any entity of the candidate keeps it: an operation that lives always
 // has one. The clock of the database judges the quiet time. Whether a transaction was committed
-// is asked of the database by its id, never concluded from an answer that did not come.
+// is asked of the database by its id and by the query, never concluded from an answer that did not come.
 //
 // # The manifest
 //
@@ -54,10 +55,13 @@
 //	between that line and the commit              a transaction that was rolled back; judges it again
 //	while the commit is on its way                one that goes on; waits for its end, or says to come again
 //	between the commit and the line behind it     one that was committed; writes the line, and does not act
+//	(no answer, and none when it is asked for)    any of these; the line says unknown, and the run ends
 //	in the midst of a line                        half a line, which counts as none
 //
-// A transaction of which the database no longer knows the end, or never heard, as after a restore to an
-// earlier time, leaves its candidate to a person. Two runs of one results file: the second is refused. Two runs
+// An id names a transaction in one history of the database: after a restore to an earlier time, or a failover that
+// lost commits, another one gets it. So an undo counts as committed only if the query finds no part of its
+// candidate any more; if it does, the candidate is judged again. A transaction of which the database no longer
+// knows the end, or never heard, leaves its candidate to a person. Two runs of one results file: the second is refused. Two runs
 // with two results files: the lock of the service lets one go first, and the other finds no candidate.
 //
 // # Who may

@@ -25,6 +25,9 @@ var (
 	// ErrBusy: another run has the results file, or a transaction that an earlier one left behind has
 	// not ended.
 	ErrBusy = errors.New("another run has not ended")
+	// ErrUnanswered: a commit had no answer, and the database did not say in time what became of it. The
+	// candidate is Unknown, and the next run asks again.
+	ErrUnanswered = errors.New("nobody knows yet what became of a commit")
 	// ErrCandidates: the candidate query returned what cannot be used.
 	ErrCandidates = errors.New("candidate query returned what cannot be used")
 	// ErrStillCandidate: after the undo the query still finds the candidate. The undo was rolled back.
@@ -41,6 +44,12 @@ type refusal struct {
 
 func refuse(kind error, hint, format string, args ...any) error {
 	return &refusal{kind: kind, about: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// unanswered says of which commit nobody knows.
+func unanswered(r Result, cause error) error {
+	return &refusal{kind: ErrUnanswered, about: fmt.Sprintf("candidate %s, transaction %s", r.ID, r.Transaction), cause: cause,
+		hint: "Run it again with the same results file when the database answers: it asks before it acts."}
 }
 
 func (e *refusal) Error() string { return e.kind.Error() + ": " + e.about }

@@ -22,52 +22,98 @@ type found struct {
 // plainID is what an id may be made of: neither a name nor an address of a person looks like it.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,254}$`)
 
-// find asks the service's query, for one candidate, or with "" for all, and stops after most of them.
-func (s *Sweep) find(ctx context.Context, db hold.DB, id string, most int) (all []found, more bool, err error) {
-	var one *string
-	if id != "" {
-		one = &id
-	}
-	rows, err := db.Query(ctx, s.candidates, one, s.cfg.Quiet.Seconds())
+// find asks the service's query for one candidate, and returns nil when it is none.
+func (s *Sweep) find(ctx context.Context, db hold.DB, id string) (*found, error) {
+	rows, err := db.Query(ctx, s.candidates, &id, s.cfg.Quiet.Seconds())
 	if err != nil {
-		return nil, false, explain(err)
+		return nil, explain(err)
 	}
+	all, err := gather(rows)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	all[0].order()
+	return &all[0], nil
+}
+
+// walk asks the service's query once for all candidates, and gives them to take a page at a time until it has
+// enough of them.
+func (s *Sweep) walk(ctx context.Context, tx pgx.Tx, take func(page []found) (enough bool, err error)) error {
+	var all *string // and not one
+	if _, err := tx.Exec(ctx, s.all, all, s.cfg.Quiet.Seconds()); err != nil {
+		return explain(err)
+	}
+	var last []found // one at most, which may go on in the next page
+	for {
+		// The columns are those of this query, and not of one that this connection has seen before.
+		rows, err := tx.Query(ctx, s.page, pgx.QueryExecModeDescribeExec)
+		if err != nil {
+			return explain(err)
+		}
+		next, err := gather(rows)
+		if err != nil {
+			return err
+		}
+		ends := len(next) == 0
+		for _, f := range next {
+			last = join(last, f)
+		}
+		page := last
+		if !ends {
+			page, last = last[:len(last)-1], last[len(last)-1:]
+		}
+		for i := range page {
+			page[i].order()
+		}
+		if enough, err := take(page); err != nil || enough || ends {
+			return err
+		}
+	}
+}
+
+// gather reads rows to their end.
+func gather(rows pgx.Rows) (all []found, err error) {
 	defer rows.Close()
 	for rows.Next() {
-		var row found
-		var marked, young *bool
-		var madeAt *time.Time
-		var id, kind, entity *string
-		if err := rows.Scan(&id, &marked, &madeAt, &kind, &entity, &young); err != nil {
-			return nil, false, refuse(ErrCandidates, candidatesHint, "a column has another type")
+		part, err := read(rows)
+		if err != nil {
+			return nil, err
 		}
-		if id == nil || madeAt == nil || kind == nil || entity == nil {
-			return nil, false, refuse(ErrCandidates, candidatesHint, "a column is null")
-		}
-		row.ID, row.MadeAt, row.Entities = *id, madeAt.UTC(), []Entity{{*kind, *entity}}
-		row.marked, row.young = marked != nil && *marked, *young
-		if !plainID.MatchString(row.ID) || !plainID.MatchString(*kind) || !plainID.MatchString(*entity) {
-			return nil, false, refuse(ErrCandidates, candidatesHint, "an id has other signs than letters, digits and . _ : -")
-		}
-		if n := len(all); n > 0 && all[n-1].ID == row.ID {
-			all[n-1].add(row)
-			continue
-		}
-		if len(all) == most {
-			return all, true, nil
-		}
-		all = append(all, row)
+		all = join(all, part)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, false, explain(err)
+	return all, explain(rows.Err())
+}
+
+// read takes one row: a candidate with one of its entities.
+func read(rows pgx.Rows) (found, error) {
+	var row found
+	var marked, young *bool
+	var madeAt *time.Time
+	var id, kind, entity *string
+	if err := rows.Scan(&id, &marked, &madeAt, &kind, &entity, &young); err != nil {
+		return row, refuse(ErrCandidates, candidatesHint, "a column has another type")
 	}
-	for i := range all {
-		all[i].order()
+	if id == nil || madeAt == nil || kind == nil || entity == nil {
+		return row, refuse(ErrCandidates, candidatesHint, "a column is null")
 	}
-	return all, false, nil
+	if !plainID.MatchString(*id) || !plainID.MatchString(*kind) || !plainID.MatchString(*entity) {
+		return row, refuse(ErrCandidates, candidatesHint, "an id has other signs than letters, digits and . _ : -")
+	}
+	row.ID, row.MadeAt, row.Entities = *id, madeAt.UTC(), []Entity{{*kind, *entity}}
+	row.marked, row.young = marked != nil && *marked, *young
+	return row, nil
 }
 
 const candidatesHint = "It returns id, marked, made_at, entity_kind and entity_id, none of them null but the mark, and no personal data."
+
+// join adds a part to the last candidate, or as the next one. Parts of one candidate follow each other.
+func join(all []found, part found) []found {
+	if n := len(all); n > 0 && all[n-1].ID == part.ID {
+		all[n-1].add(part)
+		return all
+	}
+	return append(all, part)
+}
 
 // add joins another part of the same candidate: it is as young as its youngest, and marked if all are.
 func (f *found) add(part found) {

@@ -15,7 +15,7 @@ import (
 type journal struct {
 	file *os.File
 	// decided is the last result of each candidate, open what was about to be committed and has no
-	// result behind it.
+	// result behind it that says what became of it.
 	decided, open map[string]Result
 }
 
@@ -101,8 +101,7 @@ func (j *journal) read(file io.Reader, seal string) (whole int64, err error) {
 		case l.Intends != nil:
 			j.open[l.Intends.ID] = *l.Intends
 		case l.Result != nil:
-			delete(j.open, l.Result.ID)
-			j.decided[l.Result.ID] = *l.Result
+			j.note(*l.Result)
 		}
 	}
 	return int64(len(text)), nil
@@ -129,9 +128,21 @@ func (j *journal) decide(r Result) error {
 	if err := j.write(line{Result: &r}); err != nil {
 		return err
 	}
-	delete(j.open, r.ID)
-	j.decided[r.ID] = r
+	j.note(r)
 	return nil
+}
+
+func (j *journal) note(r Result) {
+	if r.Outcome != Unknown {
+		delete(j.open, r.ID)
+	}
+	j.decided[r.ID] = r
+}
+
+// forget drops what was about to be committed, because it was not.
+func (j *journal) forget(id string) {
+	delete(j.open, id)
+	delete(j.decided, id)
 }
 
 func (j *journal) close() error { return j.file.Close() }

@@ -40,7 +40,8 @@ type Header struct {
 	Quiet     float64   `json:"quiet_seconds"`
 	// Active are the generations that were undecided then.
 	Active int64 `json:"active_generations"`
-	// Covered and Young are candidates that were left out, More says that there were others.
+	// Covered and Young are candidates that were left out. More says that there are orphans beyond the
+	// limit; the two are then counted as far as the plan has come.
 	Covered int     `json:"covered"`
 	Young   int     `json:"young"`
 	More    bool    `json:"more"`

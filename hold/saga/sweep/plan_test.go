@@ -47,7 +47,7 @@ func TestPlanTakesOrphansThatBearTheMarkAndHaveNoReceipt(t *testing.T) {
 	b.household("new", "f1", "f2")
 	b.exec(`UPDATE person SET made_at = now() - interval '23 h' WHERE id = 'f2'`)
 	b.household("compensated", "g1") // and left to a person; its receipt was pruned
-	b.exec(`INSERT INTO outbox.hold_quarantine (operation_id, generation, step_key, entity_kind, stable_id, reason) VALUES (gen_random_uuid(), 1, 'x', 'person', 'g1', 'shared')`)
+	b.quarantine("id = 'g1'")
 
 	m := b.plan(b.sweep())
 	if diff := cmp.Diff([]string{"a person/a1 person/a2", "b person/b1", "half-marked person/c1 person/c2 ?"}, planned(m)); diff != "" {
@@ -63,6 +63,63 @@ func TestPlanTakesOrphansThatBearTheMarkAndHaveNoReceipt(t *testing.T) {
 	if n := b.service.calls.Load(); n != 0 {
 		t.Errorf("planning called the undo %d times", n)
 	}
+}
+
+// The limit is one of what is planned. What is left out takes no place in it, nor does what lacks the mark take
+// that of an orphan which bears it.
+func TestWhatIsLeftOutHidesNoOrphan(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, id := range []string{"a-live", "b-live", "c-new", "d-odd", "e-odd", "y", "z"} {
+		b.household(id, id+"-1")
+	}
+	b.quarantine("household LIKE '%-live'")
+	b.exec(`UPDATE person SET made_at = now() WHERE household = 'c-new'; UPDATE person SET made_by = NULL WHERE household LIKE '%-odd'`)
+	const y, z, d, e = "y person/y-1", "z person/z-1", "d-odd person/d-odd-1 ?", "e-odd person/e-odd-1 ?"
+	for _, c := range []struct {
+		most int
+		want []string
+		more bool
+	}{
+		{1, []string{y}, true}, {2, []string{y, z}, true}, {3, []string{d, y, z}, true}, {4, []string{d, e, y, z}, false},
+	} {
+		m := b.plan(b.sweep(func(cfg *sweep.Config) { cfg.Most = c.most }))
+		if diff := cmp.Diff(c.want, planned(m)); diff != "" || m.More != c.more || m.Covered != 2 || m.Young != 1 {
+			t.Errorf("at most %d: more is %v, %d covered, %d young; planned (-want +got):\n%s", c.most, m.More, m.Covered, m.Young, diff)
+		}
+	}
+}
+
+// More than a page of what is left out, and a candidate that is larger than one.
+func TestPlanGoesThroughAllCandidates(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(`INSERT INTO person (id, household, name, made_by)
+	        SELECT 'a-' || i, 'a-' || i, '', 'finalize' FROM generate_series(1, 12000) i
+	  UNION ALL SELECT 'b-' || i, 'b', '', 'finalize' FROM generate_series(1, 12000) i
+	  UNION ALL SELECT 'c', 'c', '', 'finalize'`)
+	b.quarantine("household LIKE 'a-%'")
+	m := b.plan(b.sweep())
+	if len(m.Candidates) != 2 || len(m.Candidates[0].Entities) != 12000 || m.Candidates[1].ID != "c" || m.Covered != 12000 || m.More {
+		t.Errorf("%d are planned, %d covered, more is %v", len(m.Candidates), m.Covered, m.More)
+	}
+}
+
+// A plan that is full names the parts of a candidate as one that is not.
+func TestPartsOfAFullPlanAreThoseThatAreFoundAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.household("a", "a1", "a2")
+	b.household("b", "b1")
+	s := b.sweep(func(c *sweep.Config) {
+		c.Most = 1
+		c.Candidates = `SELECT o.* FROM (` + orphans + "\n) o, generate_series(1, 2)"
+	})
+	m := b.plan(s)
+	if diff := cmp.Diff([]string{"a person/a1 person/a2"}, planned(m)); diff != "" || !m.More {
+		t.Errorf("more is %v; planned (-want +got):\n%s", m.More, diff)
+	}
+	b.apply(s, m, "a undone")
 }
 
 func TestManifestIsReadAsItWasWrittenAndHoldsNoName(t *testing.T) {
@@ -110,9 +167,8 @@ func TestManifestThatWasTamperedWithIsNone(t *testing.T) {
 		t.Helper()
 		other := filepath.Join(b.folder, "other")
 		b.write(other, text)
-		if _, err := sweep.ReadManifest(other); !errors.Is(err, sweep.ErrSeal) || outbox.Hint(err) == "" {
-			t.Errorf("%s: error is %v, want ErrSeal with a hint", what, err)
-		}
+		_, err := sweep.ReadManifest(other)
+		wantRefusal(t, what, err, sweep.ErrSeal)
 	}
 	for i := range len(text) - 1 {
 		changed := []byte(text)
@@ -131,9 +187,8 @@ func TestManifestThatWasTamperedWithIsNone(t *testing.T) {
 	m2.Candidates = append(m2.Candidates, sweep.Planned{Candidate: sweep.Candidate{ID: "b", Entities: []sweep.Entity{{Kind: "person", ID: "b1"}}}})
 	o := b.order(&m2)
 	o.Seal = m.Seal()
-	if _, err := s.Apply(t.Context(), b.operator, &m2, o); !errors.Is(err, sweep.ErrSeal) {
-		t.Errorf("error is %v, want ErrSeal", err)
-	}
+	_, err := s.Apply(t.Context(), b.operator, &m2, o)
+	wantRefusal(t, "apply", err, sweep.ErrSeal)
 	if _, err := os.Stat(b.results()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a refused run has a results file: %v", err)
 	}

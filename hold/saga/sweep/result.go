@@ -5,12 +5,13 @@ import "time"
 // Outcome is what became of a candidate.
 type Outcome string
 
-// The outcomes. All but Failed are final in their manifest.
+// The outcomes. All but Failed and Unknown are final in their manifest.
 const (
 	Undone      Outcome = "undone"
 	Quarantined Outcome = "quarantined" // left intact, for a person
 	Skipped     Outcome = "skipped"     // no orphan, or not the one that was reviewed
 	Failed      Outcome = "failed"      // rolled back; the next run tries again
+	Unknown     Outcome = "unknown"     // committed or not; the next run asks
 )
 
 // Why a candidate was skipped or quarantined by the sweep itself. A service has codes of its own, and failures
@@ -22,6 +23,8 @@ const (
 	WhyNoMark  = "no-mark" // it lacks the mark, now or when it was planned
 	// WhyUnknown: an earlier run was about to commit, and the database does not know what became of it.
 	WhyUnknown = "outcome-unknown"
+	// WhyNoAnswer: the commit had no answer, and the database did not say in time what became of it.
+	WhyNoAnswer = "no-answer"
 )
 
 // Result is what became of one candidate.
@@ -29,7 +32,7 @@ type Result struct {
 	ID      string  `json:"id"`
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why,omitempty"` // a code
-	// Transaction is the id of the one that did it; "" when none was committed.
+	// Transaction is the id of the one that did it, or may have done it; "" when none was committed.
 	Transaction string    `json:"transaction,omitempty"`
 	At          time.Time `json:"at,omitzero"` // by the clock of the database
 
@@ -38,7 +41,7 @@ type Result struct {
 	Err error `json:"-"`
 }
 
-func (r Result) final() bool { return r.Outcome != "" && r.Outcome != Failed }
+func (r Result) final() bool { return r.Outcome != "" && r.Outcome != Failed && r.Outcome != Unknown }
 
 // Report is what became of the candidates of a manifest, in all runs so far.
 type Report struct {

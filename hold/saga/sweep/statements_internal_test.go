@@ -24,7 +24,7 @@ func TestEveryStatementPrepares(t *testing.T) {
 		}
 	}()
 	for name, statement := range map[string]string{
-		"session": s.session, "candidates": s.candidates, "covered": s.covered, "active": s.active,
+		"session": s.session, "candidates": s.candidates, "walk": s.all, "page": s.page, "covered": s.covered, "active": s.active,
 		"bounds": s.bounds, "transaction": s.transaction, "transaction end": s.transactionEnd,
 	} {
 		if _, err := conn.Prepare(t.Context(), name, statement); err != nil {

@@ -70,7 +70,8 @@ type Config struct {
 	// Quiet is how old an entity must be: whoever made it must have had the time to make its owner
 	// known. Defaults to 24 hours.
 	Quiet time.Duration
-	// Most is how many candidates a manifest has at most. Defaults to 10000.
+	// Most is how many candidates a manifest has at most. Those without the mark take no place of one that
+	// bears it. Defaults to 10000.
 	Most int
 	// Wait is how long a lock of a candidate, or the end of a transaction that an earlier run left
 	// behind, is waited for. Defaults to 10 seconds.
@@ -79,9 +80,9 @@ type Config struct {
 
 // Sweep plans and applies. It holds no connection and no state, and is safe for concurrent use.
 type Sweep struct {
-	cfg                                  Config
-	session, candidates, covered, active string // statements
-	bounds, transaction, transactionEnd  string
+	cfg                                             Config
+	session, candidates, all, page, covered, active string // statements
+	bounds, transaction, transactionEnd             string
 }
 
 var (
@@ -89,6 +90,10 @@ var (
 	sessionSQL string
 	//go:embed sql/candidates.sql
 	candidatesSQL string
+	//go:embed sql/walk.sql
+	walkSQL string
+	//go:embed sql/page.sql
+	pageSQL string
 	//go:embed sql/covered.sql
 	coveredSQL string
 	//go:embed sql/active.sql
@@ -121,10 +126,13 @@ func New(cfg Config) (*Sweep, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("configure sweep: %w", err)
 	}
+	candidates := strings.ReplaceAll(call.Statement(schema, candidatesSQL), "{{.Candidates}}", cfg.Candidates)
 	return &Sweep{
 		cfg:            cfg,
 		session:        call.Statement(schema, sessionSQL),
-		candidates:     strings.ReplaceAll(call.Statement(schema, candidatesSQL), "{{.Candidates}}", cfg.Candidates),
+		candidates:     candidates,
+		all:            strings.ReplaceAll(call.Statement(schema, walkSQL), "{{.All}}", candidates),
+		page:           call.Statement(schema, pageSQL),
 		covered:        call.Statement(schema, coveredSQL),
 		active:         call.Statement(schema, activeSQL),
 		bounds:         call.Statement(schema, boundsSQL),

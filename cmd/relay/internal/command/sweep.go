@@ -83,7 +83,7 @@ func sweepError(err error) error {
 		e.Code, e.Kind = exit.No, "refused"
 	case errors.Is(err, sweep.ErrRole):
 		e.Code = exit.Denied
-	case errors.Is(err, sweep.ErrBusy):
+	case errors.Is(err, sweep.ErrBusy), errors.Is(err, sweep.ErrUnanswered):
 		e.Code = exit.Unavailable
 	case errors.Is(err, sweep.ErrResults), errors.Is(err, sweep.ErrCandidates):
 		e.Code = exit.Usage

@@ -29,13 +29,15 @@ func sweepApplyCommand(p Process) *cobra.Command {
 		Long: effects("the candidates of the manifest, as its own statement of undo says: they are ERASED, each in a\n"+
 			"         transaction of its own. What became of each is kept in the results file.",
 			"acts on a candidate that has a receipt, an owner, other parts than were reviewed, or no mark: these are\n"+
-				"         left to a person; acts as a superuser, as the owner of the schema, or as who stages events.") +
-			"\n\nWithout --apply it shows what it would do. With it, it needs --reason and --seal, the seal that was\n" +
-			"reviewed, and asks; without a terminal, and with an output for programs, it needs --yes. A run that was\n" +
-			"broken off goes on with the same results file, and acts on nothing twice.\n\n" +
+				"         left to a person; runs as a superuser, as the owner of the schema, or as who stages events.") +
+			"\n\nWithout --apply it shows what it would do: it runs the manifest's query in a read-only transaction, and\n" +
+			"nothing else of the manifest. It wants the login that acts for that too. With --apply it needs --reason and\n" +
+			"--seal, the seal that was reviewed, and asks; without a terminal, and with an output for programs, it needs\n" +
+			"--yes. A seal that is given is compared before anything of the manifest runs. A run that was broken off goes\n" +
+			"on with the same results file, and acts on nothing twice.\n\n" +
 			"Exit status 0 nothing is left and all are undone; 1 refused, not confirmed, none undone, or without\n" +
-			"--apply something to do; 3 no such manifest; 4 the login may not; 5 another run has not ended; 6 some are\n" +
-			"undone and others not.",
+			"--apply something to do; 3 no such manifest; 4 the login may not; 5 another run has not ended, or nobody\n" +
+			"knows yet what became of a commit; 6 some are undone and others not.",
 		Example: "  relay sweep apply orphans.manifest",
 	}, 1, 1)
 	var o sweepOrder
@@ -101,7 +103,7 @@ func (at *sweeps) apply(cmd *cobra.Command, m *sweep.Manifest, o *sweepOrder, fo
 	if err != nil {
 		return err
 	}
-	report, err := s.Preview(cmd.Context(), at.pool, m, o.results)
+	report, err := s.Preview(cmd.Context(), at.pool, m, o.application())
 	if err != nil {
 		return sweepError(err)
 	}
@@ -137,12 +139,15 @@ func (at *sweeps) apply(cmd *cobra.Command, m *sweep.Manifest, o *sweepOrder, fo
 func (at *sweeps) act(ctx context.Context, cmd *cobra.Command, s *sweep.Sweep, m *sweep.Manifest, o *sweepOrder) (*sweep.Report, error) {
 	progress := newProgress(cmd.ErrOrStderr())
 	defer progress.end()
-	return s.Apply(ctx, at.pool, m, sweep.Application{
-		Order: sweep.Order{Actor: o.actor, Reason: o.reason}, Seal: o.seal, Results: o.results, Limit: o.limit,
-		Progress: func(done, of int) {
-			progress.say("%s of %s have an outcome", output.Number(int64(done)), output.Count(of, "candidate"))
-		},
-	})
+	a := o.application()
+	a.Progress = func(done, of int) {
+		progress.say("%s of %s have an outcome", output.Number(int64(done)), output.Count(of, "candidate"))
+	}
+	return s.Apply(ctx, at.pool, m, a)
+}
+
+func (o *sweepOrder) application() sweep.Application {
+	return sweep.Application{Order: sweep.Order{Actor: o.actor, Reason: o.reason}, Seal: o.seal, Results: o.results, Limit: o.limit}
 }
 
 // dryAnswer is the status of a dry run: whether a sweep has something to do.

@@ -24,7 +24,8 @@ func sweepPlanCommand(p Process) *cobra.Command {
 			"\n\nThe three files hold one statement each: the query that finds orphans, the lock under which everybody\n" +
 			"changes one, and its undo. They become part of the manifest: what is reviewed is what runs. Plan when no\n" +
 			"operation is under way. The seal that it prints is what relay sweep apply wants from whoever reviewed the\n" +
-			"manifest. Exit status 0 if there are no orphans, 1 if there are.",
+			"manifest. Exit status 0 if there are no orphans, 1 if there are: all of them, or as many as --limit says. It\n" +
+			"tells when there are more.",
 		Example: "  relay sweep plan --candidates orphans.sql --lock lock.sql --undo undo.sql --manifest orphans.manifest",
 	})
 	var files sweepFiles
@@ -34,7 +35,7 @@ func sweepPlanCommand(p Process) *cobra.Command {
 	f.StringVar(&files.undo, "undo", "", "File with the statement that undoes one and returns outcome and reason; $1 is its id, $2 who does it, $3 why")
 	f.StringVar(&files.manifest, "manifest", "", "File to write")
 	quiet := f.Duration("quiet", 24*time.Hour, "How old an entity must be")
-	limit := f.Int("limit", 10_000, "How many candidates at most")
+	limit := f.Int("limit", 10_000, "How many orphans to plan at most")
 	inGroup(c, commonFlags, "candidates", "lock", "undo", "manifest", "quiet", "limit")
 	open := sweepFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.Name)
@@ -144,7 +145,11 @@ func (r *sweepPlan) write(w io.Writer, format output.Format) error {
 		}
 		return nil
 	}
-	left := fmt.Sprintf("Left out: %s with a receipt, %s younger than %s.", output.Number(int64(r.Covered)), output.Number(int64(r.Young)), age(r.Quiet))
+	so := ""
+	if r.More {
+		so = " so far"
+	}
+	left := fmt.Sprintf("Left out%s: %s with a receipt, %s younger than %s.", so, output.Number(int64(r.Covered)), output.Number(int64(r.Young)), age(r.Quiet))
 	if len(r.candidates) == 0 {
 		_, err := fmt.Fprintf(w, "No orphans in %s. %s\n", r.Database, left)
 		return err
@@ -165,6 +170,11 @@ func (r *sweepPlan) write(w io.Writer, format output.Format) error {
 	}
 	if n := len(r.candidates) - sweepShown; n > 0 {
 		if _, err := fmt.Fprintf(w, "and %s more, in the manifest.\n", output.Number(int64(n))); err != nil {
+			return err
+		}
+	}
+	if r.More {
+		if _, err := fmt.Fprintln(w, "There are more than these: plan again when they are undone, or with a larger --limit."); err != nil {
 			return err
 		}
 	}

@@ -21,9 +21,11 @@ type sweepReport struct {
 	Quarantined int           `json:"quarantined"`
 	Skipped     int           `json:"skipped"`
 	Failed      int           `json:"failed"`
+	Unknown     int           `json:"unknown"`
 	Pending     int           `json:"pending"`
 	Results     []sweepResult `json:"results"`
 	PendingIDs  []string      `json:"pending_ids"`
+	More        bool          `json:"more"` // the plan was full: there were more orphans
 
 	meant bool // --apply was given
 }
@@ -39,6 +41,7 @@ type sweepResult struct {
 func newSweepReport(m *sweep.Manifest, database string, o *sweepOrder, found *sweep.Report) *sweepReport {
 	r := &sweepReport{Database: database, Schema: m.Database.Schema, Manifest: o.manifest, Seal: m.Seal(), ResultsFile: o.results,
 		Undone: found.Count(sweep.Undone), Quarantined: found.Count(sweep.Quarantined), Skipped: found.Count(sweep.Skipped), Failed: found.Count(sweep.Failed),
+		Unknown: found.Count(sweep.Unknown), More: m.More,
 		Pending: len(found.Pending), Results: []sweepResult{}, PendingIDs: append([]string{}, found.Pending...), meant: o.apply}
 	for _, c := range found.Results {
 		r.Results = append(r.Results, sweepResult{c.ID, string(c.Outcome), c.Why, c.Transaction, timeOrNone(c.At)})
@@ -78,14 +81,23 @@ func (r *sweepReport) write(w io.Writer, format output.Format) error {
 	for _, row := range []struct {
 		n    int
 		text string
-	}{{r.Pending, would}, {r.Undone, "undone"}, {r.Quarantined, "quarantined, for a person"}, {r.Skipped, "skipped"}, {r.Failed, "failed; the next run tries again"}} {
+	}{{r.Pending, would}, {r.Undone, "undone"}, {r.Quarantined, "quarantined, for a person"}, {r.Skipped, "skipped"}, {r.Failed, "failed; the next run tries again"},
+		{r.Unknown, "unknown; the next run asks"}} {
 		table.Add(output.Number(int64(row.n)), row.text)
 	}
 	if err := table.Write(w); err != nil {
 		return err
 	}
-	if err := r.writeLeft(w); err != nil || r.Applied || r.meant || r.Pending == 0 {
+	if err := r.writeLeft(w); err != nil {
 		return err
+	}
+	if r.More {
+		if _, err := fmt.Fprintf(w, "\nThere were more orphans than this manifest has: plan again when it is done.\n"); err != nil {
+			return err
+		}
+	}
+	if r.Applied || r.meant || r.Pending == 0 {
+		return nil
 	}
 	_, err := fmt.Fprintf(w, "\nNothing was changed: add --apply, --seal and --reason to undo.\n")
 	return err

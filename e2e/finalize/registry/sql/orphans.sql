@@ -1,6 +1,11 @@
--- Owner anti-join: households of the application flow that no application names. A household that a
--- receipt covers may belong to an operation that is alive. Ids only.
-SELECT h.id FROM entity h
- WHERE h.kind = 'household' AND h.active AND h.operation_id IS NOT NULL AND h.id <> ALL ($1)
-   AND NOT EXISTS (SELECT FROM outbox.hold_receipt r WHERE r.entity_kind = 'household' AND r.stable_id = h.id::text)
- ORDER BY h.id
+-- Households that no application names, with their memberships and the persons who are in no other one. $1 is one
+-- household, or null for all. The mark is that of the application flow, on the entity and on all that is known about it.
+SELECT h.id::text AS id,
+       e.operation_id IS NOT NULL AND NOT EXISTS (SELECT FROM fact f WHERE f.entity_id = e.id AND f.operation_id IS NULL) AS marked,
+       (SELECT max(f.recorded_at) FROM fact f WHERE f.entity_id = e.id) AS made_at, e.kind AS entity_kind, e.id::text AS entity_id
+  FROM entity h
+  JOIN entity e ON e.id = h.id OR e.household_id = h.id
+    OR e.id IN (SELECT m.person_id FROM entity m WHERE m.household_id = h.id)
+       AND NOT EXISTS (SELECT FROM entity m WHERE m.person_id = e.id AND m.household_id <> h.id AND m.active)
+ WHERE h.kind = 'household' AND h.active AND NOT EXISTS (SELECT FROM owned_household o WHERE o.id = h.id)
+   AND ($1::text IS NULL OR h.id = $1::text::uuid)
