@@ -1,9 +1,7 @@
 package reconcile
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -94,11 +92,9 @@ func (s *stream) record(msg jetstream.Msg, seq uint64, each func(Record) error) 
 		return nil
 	}
 	ref := fmt.Sprintf("event %s at %d", e.ID(), seq)
-	var object map[string]any
-	d := json.NewDecoder(bytes.NewReader(e.Data()))
-	d.UseNumber()
-	if d.Decode(&object) != nil {
-		return &TruthError{ref, "has no JSON object as its data"}
+	object, err := objectOf(e.Data())
+	if err != nil {
+		return &TruthError{Ref: ref, Reason: "has no JSON object as its data: " + err.Error(), hint: "told of the description names a type of event whose data cannot be read"}
 	}
 	record, err := fields(s.t, names, ref, func(field string) (string, bool) { return member(object, field) })
 	if err != nil {

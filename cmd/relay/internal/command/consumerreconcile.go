@@ -20,9 +20,10 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 		Use:   "reconcile",
 		Short: "Compare a provider's export, or the stream, with facts and effects",
 		Long: effects("nothing.", "shows an attribute; examples have accounts and keys.") +
-			"\n\nThe truth is --export, a CSV or JSON file of the provider (- reads the standard input), or the events of\n" +
+			"\n\nThe truth is --export, a CSV or JSON file of the provider (- reads CSV from the standard input), or the events of\n" +
 			"--stream that the description says tell the fact. The gate is zero unexplained: what is in flight counts\n" +
-			"as missing, so wait for it, or end the window before it. Exit status 0 if everything is explained, 1 if not.",
+			"as missing, so wait for it, or end the window before it. An export that was cut off, is empty, or can be read\n" +
+			"in two ways is refused: docs/effects.md says what is accepted. Exit status 0 if everything is explained, 1 if not.",
 		Example: "  relay consumer reconcile --effects effects.yaml --export provider.csv\n" +
 			"  relay consumer reconcile --effects effects.yaml --stream ORDERS --since 72h",
 	})
@@ -108,7 +109,7 @@ func (d *consumerDatabase) truth(cmd *cobra.Command, export string, cfg *reconci
 		from, done = file, func() { _ = file.Close() } // it was only read
 	}
 	for _, ending := range []string{".json", ".jsonl", ".ndjson"} {
-		if strings.HasSuffix(export, ending) {
+		if strings.HasSuffix(strings.ToLower(export), ending) {
 			return reconcile.JSON(export, from, cfg.Table), done, nil
 		}
 	}
