@@ -28,14 +28,13 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 			"  relay consumer reconcile --effects effects.yaml --stream ORDERS --since 72h",
 	})
 	var since, until moment
-	file := effectsFlag(c)
+	chosen := chosenEffectsFlags(c)
 	f := c.Flags()
-	table := f.String("table", "", "The table, when the file describes several")
 	export := f.String("export", "", "File of the provider: one that ends in .json, .jsonl or .ndjson has objects, any other is CSV")
 	f.Var(&since, "since", "Only what was stored, or made, at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
 	f.Var(&until, "until", "Only what was stored, or made, before this time")
 	examples := f.Int("examples", 10, "How many examples of each class to show, 0 to 1000")
-	inGroup(c, commonFlags, "table", "export", "since", "until", "examples")
+	inGroup(c, commonFlags, "export", "since", "until", "examples")
 	open := consumerFlags(c, p, settings.NATS, settings.Stream)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +44,7 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 		if err := checkWindow(since, until); err != nil {
 			return err
 		}
-		described, err := oneTable(cmd, *file, *table)
+		described, err := chosen.one(cmd)
 		if err != nil {
 			return err
 		}
