@@ -2,6 +2,7 @@ package consumers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func (e Effect) statement(schema string) (sql string, attributes []any) {
 		column = EffectColumn
 	}
 	same := []string{
-		"f.source = c.source", "f.account_id = c.account_id", "f.fact_type = c.fact_type", "f.fact_key = c.fact_key", "f.attributes = c.attributes",
+		"f.source = c.source", "f.account_id = c.account_id", "f.fact_type = c.fact_type", "f.fact_key = c.fact_key", "f.attributes = c.attributes::jsonb",
 	}
 	if e.Account != "" {
 		same = append(same, "e."+quote(e.Account)+"::text = f.account_id")
@@ -85,7 +86,7 @@ func (e Effect) statement(schema string) (sql string, attributes []any) {
 		same = append(same, fmt.Sprintf("e.%s::text IS NOT DISTINCT FROM f.attributes ->> $%d::text", quote(e.Attributes[attribute]), 6+len(attributes)))
 	}
 	sql = fmt.Sprintf(`SELECT found.effects, found.matching
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
        WITH ORDINALITY AS c (id, source, account_id, fact_type, fact_key, attributes, n)
  CROSS JOIN LATERAL (SELECT count(*) AS effects, count(*) FILTER (WHERE %s) AS matching
                        FROM %s.consumer_fact AS f JOIN %s AS e ON e.%s = f.id WHERE f.id = c.id) AS found
@@ -150,7 +151,7 @@ func (p proofs) queue(batch *pgx.Batch, claims []facts.Claimed, found []Evidence
 func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, found []Evidence) {
 	var ids []int64
 	var sources, accounts, types, keys []string
-	var attributes []map[string]string
+	var attributes []string // JSON as text, which every protocol mode of pgx can send
 	var places []int
 	for i, c := range claims {
 		if c.Type != factType {
@@ -158,7 +159,7 @@ func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, f
 		}
 		places = append(places, i)
 		ids, sources, accounts, types, keys = append(ids, c.ID), append(sources, c.Source), append(accounts, c.Account), append(types, c.Type), append(keys, c.Key.String())
-		attributes = append(attributes, c.Attributes)
+		attributes = append(attributes, jsonText(c.Attributes))
 	}
 	args := append([]any{ids, sources, accounts, types, keys, attributes}, j.attributes...)
 	batch.Queue(j.sql, args...).Query(func(rows pgx.Rows) error {
@@ -169,6 +170,12 @@ func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, f
 		}
 		return rows.Err()
 	})
+}
+
+// jsonText is a map of texts as JSON.
+func jsonText[V any](values map[string]V) string {
+	text, _ := json.Marshal(values) // of texts: it cannot fail
+	return string(text)
 }
 
 func sortedKeys[V any](m map[string]V) []string {
