@@ -325,7 +325,7 @@ func (a *Applier) quarantine(ctx context.Context, tx pgx.Tx, e event.Event, clai
 			continue
 		}
 		var state string
-		err := tx.QueryRow(ctx, a.sql.quarantine, c.ID, a.cfg.Name, e.Source(), e.ID(), e.Type(), c.Difference).Scan(&state)
+		err := tx.QueryRow(ctx, a.sql.quarantine, c.ID, a.cfg.Name, e.Source(), e.ID(), e.Type(), jsonText(c.Difference)).Scan(&state)
 		if err != nil {
 			return false, fmt.Errorf("quarantine: %w", err)
 		}

@@ -77,6 +77,11 @@
 // gives nothing up. Every writer of effects claims facts, replays and repairs too: one stray
 // path undoes all of it.
 //
+// # Poolers
+//
+// Every protocol mode of pgx works, also those that a transaction pooler without prepared statements needs
+// (default_query_exec_mode=exec).
+//
 // # Several in one transaction
 //
 // With Config.Batch events share a transaction. It is a short cut and never a judgement: whatever

@@ -2,6 +2,7 @@ package consumers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,11 +75,11 @@ func (e Effect) join(schema string) join {
 		attributes = append(attributes, attribute)
 	}
 	return join{
-		one: e.count(schema, "$1", "$2", "$3", "$4", "$5", "$6"),
+		one: e.count(schema, "$1", "$2", "$3", "$4", "$5", "$6::text::jsonb"),
 		many: `SELECT found.effects, found.matching
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
        WITH ORDINALITY AS c (id, source, account_id, fact_type, fact_key, attributes, n)
- CROSS JOIN LATERAL (` + e.count(schema, "c.id", "c.source", "c.account_id", "c.fact_type", "c.fact_key", "c.attributes") + `) AS found
+ CROSS JOIN LATERAL (` + e.count(schema, "c.id", "c.source", "c.account_id", "c.fact_type", "c.fact_key", "c.attributes::jsonb") + `) AS found
  ORDER BY c.n`,
 		attributes: attributes,
 	}
@@ -158,7 +159,7 @@ func (p proofs) queue(batch *pgx.Batch, claims []facts.Claimed, found []Evidence
 func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, found []Evidence) {
 	var ids []int64
 	var sources, accounts, types, keys []string
-	var attributes []map[string]string
+	var attributes []string // JSON as text, which every protocol mode of pgx can send
 	var places []int
 	for i, c := range claims {
 		if c.Type != factType {
@@ -166,7 +167,7 @@ func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, f
 		}
 		places = append(places, i)
 		ids, sources, accounts, types, keys = append(ids, c.ID), append(sources, c.Source), append(accounts, c.Account), append(types, c.Type), append(keys, c.Key.String())
-		attributes = append(attributes, c.Attributes)
+		attributes = append(attributes, jsonText(c.Attributes))
 	}
 	sql, args := j.many, []any{ids, sources, accounts, types, keys, attributes}
 	if len(places) == 1 {
@@ -180,6 +181,12 @@ func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, f
 		}
 		return rows.Err()
 	})
+}
+
+// jsonText is a map of texts as JSON.
+func jsonText[V any](values map[string]V) string {
+	text, _ := json.Marshal(values) // of texts: it cannot fail
+	return string(text)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -27,7 +27,7 @@ var replayOutcomes = []replayOutcome{replayResolved, replayDead, replayLater}
 // letter is a dead letter whose replay this instance has claimed.
 type letter struct {
 	id, seq    int64
-	token      [16]byte
+	token      string
 	source, of string // of the event; both empty for a message that is none
 }
 

@@ -83,7 +83,7 @@ func Claim(ctx context.Context, tx *Tx, fact Fact) (Claimed, error) {
 	}
 	claimed := Claimed{Fact: fact, Outcome: Applied}
 	identity := []any{fact.Source, fact.Account, fact.Type, fact.Key.text}
-	err := tx.QueryRow(ctx, tx.in(claimSQL), append(identity, fact.Attributes, tx.told.Source, tx.told.ID)...).Scan(&claimed.ID)
+	err := tx.QueryRow(ctx, tx.in(claimSQL), append(identity, fact.attributesText(), tx.told.Source, tx.told.ID)...).Scan(&claimed.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		// The winner has committed. Only a later statement is sure to see its row.
 		var known map[string]string

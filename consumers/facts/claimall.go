@@ -73,12 +73,12 @@ func identityOf(f Fact) identity { return identity{f.Source, f.Account, f.Type, 
 // columns are the arrays of a statement about several facts.
 type columns struct {
 	sources, accounts, types, keys, eventSources, eventIDs []string
-	attributes                                             []map[string]string
+	attributes                                             []string // JSON
 }
 
 func (c *columns) add(f Fact, told Told) {
 	c.sources, c.accounts, c.types, c.keys = append(c.sources, f.Source), append(c.accounts, f.Account), append(c.types, f.Type), append(c.keys, f.Key.text)
-	c.attributes = append(c.attributes, f.Attributes)
+	c.attributes = append(c.attributes, f.attributesText())
 	c.eventSources, c.eventIDs = append(c.eventSources, told.Source), append(c.eventIDs, told.ID)
 }
 

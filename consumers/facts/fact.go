@@ -3,6 +3,7 @@ package facts
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -81,6 +82,12 @@ func (f Fact) validate(told Told) error {
 		}
 	}
 	return nil
+}
+
+// attributesText is the attributes as JSON.
+func (f Fact) attributesText() string {
+	text, _ := json.Marshal(f.Attributes) // of texts: it cannot fail
+	return string(text)
 }
 
 // compare returns in what the event differs from the fact that is recorded.

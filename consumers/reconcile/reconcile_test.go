@@ -227,6 +227,11 @@ func TestStreamIsATruth(t *testing.T) {
 	want(t, b.run(reconcile.Stream(js, "EVENTS", table(), from, time.Time{}), reconcile.Config{Since: time.Now().Add(time.Hour)}), map[reconcile.Class]int64{reconcile.Missing: 1})
 	publish("e5", "refund.made", made("one", 501))
 	want(t, b.run(reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{}), map[reconcile.Class]int64{reconcile.Mismatch: 1, reconcile.Missing: 1})
+	publish("e6", "refund.made", json.RawMessage(`{"account": "a", "refund": {"id": "three", "cents": 1, "cents": 2}}`))
+	var wrong *reconcile.TruthError
+	if _, err := reconcile.Run(t.Context(), b.Pool, reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{Table: table()}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `event e6 at 7: has no JSON object as its data: has "cents" twice`) {
+		t.Errorf("error is %v", err)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := reconcile.Run(ended, b.Pool, reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{Table: table()}); !errors.Is(err, context.Canceled) {

@@ -1,9 +1,7 @@
 package reconcile
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -19,13 +17,15 @@ type stream struct {
 	name         string
 	t            effects.Table
 	since, until time.Time
+	patience     time.Duration
 }
 
 // Stream is the truth of a stream: the events of the types that the description says tell the fact, stored
 // since a time and before another, by the clock of the broker; zero is no bound. It ends at the message
-// that was the last when it began.
+// that was the last when it began, or where nothing is left when that one was deleted. Errors, beside those of the
+// broker: [*StallError] when no message comes for a minute and the end was not reached.
 func Stream(js jetstream.JetStream, name string, t effects.Table, since, until time.Time) Truth {
-	return &stream{js, name, t.WithDefaults(), since, until}
+	return &stream{js, name, t.WithDefaults(), since, until, streamPatience}
 }
 
 func (s *stream) Name() string { return "stream " + s.name }
@@ -36,51 +36,46 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 	}
 	found, err := s.js.Stream(ctx, s.name)
 	if err != nil {
-		return fmt.Errorf("read stream %s: %w", s.name, err)
+		return s.failed(0, err)
 	}
-	last := found.CachedInfo().State.LastSeq
+	r := &reading{s: s, last: found.CachedInfo().State.LastSeq}
 	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
 	if !s.since.IsZero() {
 		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &s.since
 	}
-	consumer, err := found.OrderedConsumer(ctx, cfg)
-	if err != nil {
-		return fmt.Errorf("read stream %s: %w", s.name, err)
+	if r.consumer, err = found.OrderedConsumer(ctx, cfg); err != nil {
+		return s.failed(0, err)
 	}
-	info, err := consumer.Info(ctx)
+	info, err := r.consumer.Info(ctx)
 	if err != nil {
-		return fmt.Errorf("read stream %s: %w", s.name, err)
+		return s.failed(0, err)
 	}
 	if info.NumPending == 0 {
 		return nil
 	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return fmt.Errorf("read stream %s: %w", s.name, err)
+	if r.messages, err = r.consumer.Messages(jetstream.PullHeartbeat(streamHeartbeat)); err != nil {
+		return s.failed(0, err)
 	}
-	defer messages.Stop()
-	defer context.AfterFunc(ctx, messages.Stop)()
+	defer r.messages.Stop()
+	defer context.AfterFunc(ctx, r.messages.Stop)()
 	for {
-		msg, err := messages.Next()
-		if ctx.Err() != nil {
-			return ctx.Err()
+		msg, err := r.next(ctx)
+		if err != nil || msg == nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("read stream %s: %w", s.name, err)
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return fmt.Errorf("read stream %s: %w", s.name, err)
-		}
-		if meta.Sequence.Stream <= last && (s.until.IsZero() || meta.Timestamp.Before(s.until)) {
-			if err := s.record(msg, meta.Sequence.Stream, each); err != nil {
+		if r.at.Sequence.Stream <= r.last && (s.until.IsZero() || r.at.Timestamp.Before(s.until)) {
+			if err := s.record(msg, r.at.Sequence.Stream, each); err != nil {
 				return err
 			}
 		}
-		if meta.Sequence.Stream >= last || meta.NumPending == 0 {
+		if r.at.Sequence.Stream >= r.last || r.at.NumPending == 0 {
 			return nil
 		}
 	}
+}
+
+func (s *stream) failed(after uint64, err error) error {
+	return fmt.Errorf("read stream %s after sequence %d: %w", s.name, after, err)
 }
 
 // record gives what one message tells. What is no event, or of another type, tells nothing.
@@ -94,11 +89,9 @@ func (s *stream) record(msg jetstream.Msg, seq uint64, each func(Record) error) 
 		return nil
 	}
 	ref := fmt.Sprintf("event %s at %d", e.ID(), seq)
-	var object map[string]any
-	d := json.NewDecoder(bytes.NewReader(e.Data()))
-	d.UseNumber()
-	if d.Decode(&object) != nil {
-		return &TruthError{ref, "has no JSON object as its data"}
+	object, err := objectOf(e.Data())
+	if err != nil {
+		return &TruthError{Ref: ref, Reason: "has no JSON object as its data: " + err.Error(), hint: "told of the description names a type of event whose data cannot be read"}
 	}
 	record, err := fields(s.t, names, ref, func(field string) (string, bool) { return member(object, field) })
 	if err != nil {

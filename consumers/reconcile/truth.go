@@ -2,6 +2,9 @@ package reconcile
 
 import (
 	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,32 +34,56 @@ type Truth interface {
 }
 
 // TruthError is about a record that cannot be judged. Nothing was compared.
-type TruthError struct{ Ref, Reason string }
+type TruthError struct {
+	Ref, Reason string
+	hint        string
+}
 
 func (e *TruthError) Error() string { return fmt.Sprintf("read truth: %s: %s", e.Ref, e.Reason) }
 
 // Hint says what a person can do.
 func (e *TruthError) Hint() string {
+	if e.hint != "" {
+		return e.hint
+	}
 	return "mend the export, or say with export or told of the description where the record has it; half a truth explains nothing"
+}
+
+// readFailed is about a truth that cannot be read: what it has is wrong, or reading it failed.
+func readFailed(ref string, err error) error {
+	var wrong *TruthError
+	var line *csv.ParseError
+	var syntax *json.SyntaxError
+	var twice *twiceError
+	switch {
+	case errors.As(err, &wrong):
+		return err
+	case errors.As(err, &line), errors.As(err, &syntax), errors.As(err, &twice), errors.Is(err, errNoObject), errors.Is(err, errTooDeep):
+		return &TruthError{Ref: ref, Reason: err.Error()}
+	}
+	return fmt.Errorf("read truth: %s: %w", ref, err)
+}
+
+// fieldOf is what a truth calls the account, a part of the key or an attribute.
+func fieldOf(names map[string]string, name string) string {
+	if other := names[name]; other != "" {
+		return other
+	}
+	return name
 }
 
 // fields reads what a description wants of a record: lookup finds a field by name.
 func fields(t effects.Table, names map[string]string, ref string, lookup func(field string) (string, bool)) (Record, error) {
-	field := func(name string) string {
-		if other := names[name]; other != "" {
-			return other
-		}
-		return name
-	}
+	field := func(name string) string { return fieldOf(names, name) }
 	r := Record{Key: map[string]string{}, Attributes: map[string]string{}, Ref: ref}
 	var found bool
 	if r.Account, found = lookup(field(effects.AccountField)); !found || r.Account == "" {
-		return r, &TruthError{ref, fmt.Sprintf("has no %q, which is the account", field(effects.AccountField))}
+		return r, &TruthError{Ref: ref, Reason: fmt.Sprintf("has no %q, which is the account", field(effects.AccountField))}
 	}
 	for _, p := range t.Key {
 		value, found := lookup(field(p.Name))
 		if !found || value == "" {
-			return r, &TruthError{ref, fmt.Sprintf("has no %q, which is the part %s of the key", field(p.Name), p.Name)}
+			return r, &TruthError{Ref: ref, Reason: fmt.Sprintf("has no %q, which is the part %s of the key", field(p.Name), p.Name)}
 		}
 		r.Key[p.Name] = value
 	}
@@ -76,7 +103,7 @@ func keyOf(t effects.Table, r Record) (string, error) {
 	}
 	key, err := facts.NewKey(parts...)
 	if err != nil {
-		return "", &TruthError{r.Ref, err.Error()}
+		return "", &TruthError{Ref: r.Ref, Reason: err.Error()}
 	}
 	return key.String(), nil
 }

@@ -10,4 +10,4 @@ UPDATE {{schema}}.consumer_dead_letter AS d
          LIMIT 1
            FOR UPDATE SKIP LOCKED) AS due
  WHERE d.id = due.id
-RETURNING d.id, d.stream_seq, d.claim_token, coalesce(d.event_source, ''), coalesce(d.event_id, '')
+RETURNING d.id, d.stream_seq, d.claim_token::text, coalesce(d.event_source, ''), coalesce(d.event_id, '')

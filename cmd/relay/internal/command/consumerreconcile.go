@@ -20,21 +20,21 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 		Use:   "reconcile",
 		Short: "Compare a provider's export, or the stream, with facts and effects",
 		Long: effects("nothing.", "shows an attribute; examples have accounts and keys.") +
-			"\n\nThe truth is --export, a CSV or JSON file of the provider (- reads the standard input), or the events of\n" +
+			"\n\nThe truth is --export, a CSV or JSON file of the provider (- reads CSV from the standard input), or the events of\n" +
 			"--stream that the description says tell the fact. The gate is zero unexplained: what is in flight counts\n" +
-			"as missing, so wait for it, or end the window before it. Exit status 0 if everything is explained, 1 if not.",
+			"as missing, so wait for it, or end the window before it. An export that was cut off, is empty, or can be read\n" +
+			"in two ways is refused: docs/effects.md says what is accepted. Exit status 0 if everything is explained, 1 if not.",
 		Example: "  relay consumer reconcile --effects effects.yaml --export provider.csv\n" +
 			"  relay consumer reconcile --effects effects.yaml --stream ORDERS --since 72h",
 	})
 	var since, until moment
-	file := effectsFlag(c)
+	chosen := chosenEffectsFlags(c)
 	f := c.Flags()
-	table := f.String("table", "", "The table, when the file describes several")
 	export := f.String("export", "", "File of the provider: one that ends in .json, .jsonl or .ndjson has objects, any other is CSV")
 	f.Var(&since, "since", "Only what was stored, or made, at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
 	f.Var(&until, "until", "Only what was stored, or made, before this time")
 	examples := f.Int("examples", 10, "How many examples of each class to show, 0 to 1000")
-	inGroup(c, commonFlags, "table", "export", "since", "until", "examples")
+	inGroup(c, commonFlags, "export", "since", "until", "examples")
 	open := consumerFlags(c, p, settings.NATS, settings.Stream)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -44,7 +44,7 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 		if err := checkWindow(since, until); err != nil {
 			return err
 		}
-		described, err := oneTable(cmd, *file, *table)
+		described, err := chosen.one(cmd)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (d *consumerDatabase) truth(cmd *cobra.Command, export string, cfg *reconci
 		from, done = file, func() { _ = file.Close() } // it was only read
 	}
 	for _, ending := range []string{".json", ".jsonl", ".ndjson"} {
-		if strings.HasSuffix(export, ending) {
+		if strings.HasSuffix(strings.ToLower(export), ending) {
 			return reconcile.JSON(export, from, cfg.Table), done, nil
 		}
 	}

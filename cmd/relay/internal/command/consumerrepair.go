@@ -27,12 +27,11 @@ func consumerRepairCommand(p Process) *cobra.Command {
 			"  relay consumer repair --effects effects.yaml --rehearse --yes\n" +
 			"  relay consumer repair --effects effects.yaml --apply --reason 'cut-over, ticket 17' --yes",
 	})
-	file := effectsFlag(c)
-	table := c.Flags().String("table", "", "The table, when the file describes several")
+	chosen := chosenEffectsFlags(c)
 	rehearse := c.Flags().Bool("rehearse", false, "Do everything, measure it, and roll back; writers wait meanwhile")
 	lock := c.Flags().Duration("lock-timeout", 0, "How long each lock may be waited for; 10s if not given")
 	examples := c.Flags().Int("examples", 20, "How many groups of each shape to name, 1 to 1000")
-	inGroup(c, commonFlags, "table", "rehearse", "lock-timeout", "examples")
+	inGroup(c, commonFlags, "rehearse", "lock-timeout", "examples")
 	who := decisionFlags(c, true)
 	open := consumerFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON)
@@ -48,7 +47,7 @@ func consumerRepairCommand(p Process) *cobra.Command {
 				return err
 			}
 		}
-		described, err := oneTable(cmd, *file, *table)
+		described, err := chosen.one(cmd)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // maxBytes is more than anybody writes.
 const maxBytes = 1 << 20
 
-// Read returns the descriptions of a file, one for each YAML document. Errors name the file, and the place in
+// Read returns the descriptions of a file of 1 MiB at most, one for each YAML document. Errors name the file, and the place in
 // it where they can.
 func Read(name string) ([]effects.Table, error) {
 	file, err := os.Open(name)
@@ -23,9 +23,12 @@ func Read(name string) ([]effects.Table, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(file, maxBytes))
+	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("%s: is larger than %d bytes", name, maxBytes)
 	}
 	tables, err := decode(data)
 	if err != nil {

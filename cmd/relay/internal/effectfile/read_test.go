@@ -64,3 +64,19 @@ func TestReadRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestReadRefusesWhatIsTooLarge: nothing of it is read in silence, also where its first part is whole.
+func TestReadRefusesWhatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	text := good + strings.Repeat("#\n", (1<<20-len(good))/2)
+	if len(text) < 1<<20 {
+		text += "\n"
+	}
+	if tables, err := effectfile.Read(write(t, text)); err != nil || len(tables) != 1 {
+		t.Errorf("1 MiB: %d tables, %v", len(tables), err)
+	}
+	text += "---\n" + good
+	if tables, err := effectfile.Read(write(t, text)); err == nil || !strings.HasSuffix(err.Error(), "effects.yaml: is larger than 1048576 bytes") {
+		t.Errorf("more: %d tables, %v", len(tables), err)
+	}
+}
