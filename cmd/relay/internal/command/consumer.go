@@ -3,12 +3,14 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/consumers/people"
 	"github.com/holdfast-dev/holdfast/outbox"
@@ -73,6 +75,29 @@ func openConsumers(ctx context.Context, pool *pgxpool.Pool, loaded *settings.Loa
 		return nil, err
 	}
 	return &consumerDatabase{Store: store, pool: pool, loaded: loaded, schema: loaded.Schema, database: databaseName(pool.Config())}, nil
+}
+
+// known refuses consumers of which the database knows nothing.
+func (d *consumerDatabase) known(ctx context.Context, names ...string) error {
+	all, err := d.Overviews(ctx, "")
+	if err != nil {
+		return err
+	}
+	has := make([]string, len(all))
+	for i, o := range all {
+		has[i] = o.Name
+	}
+	for _, name := range names {
+		if slices.Contains(has, name) {
+			continue
+		}
+		wrong := exit.Errorf(exit.NotFound, "no consumer %s has ever handled anything in %s", name, d.database)
+		if near := suggest.Nearest(name, has); near != "" {
+			return wrong.WithHint("did you mean %s?", near)
+		}
+		return wrong.WithHint("relay consumer list shows those that have; --consumer names those of a group that is called otherwise, --new says that it is new")
+	}
+	return nil
 }
 
 // decision is who decides something, why, and whether to ask.

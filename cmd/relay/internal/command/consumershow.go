@@ -60,6 +60,7 @@ type consumerReport struct {
 	Verdict  string       `json:"verdict"`
 	Database string       `json:"database"`
 	Consumer consumer     `json:"consumer"`
+	Known    bool         `json:"known"` // false: it has never handled anything
 	Group    string       `json:"group"`
 	Switch   *groupSwitch `json:"switch"` // null when nobody has turned it
 	Drain    *drainReport `json:"drain"`  // null while the group runs
@@ -118,8 +119,8 @@ func (d *consumerDatabase) show(cmd *cobra.Command, name, group string, wait tim
 		return nil, exit.Errorf(exit.NotFound, "nothing is known of consumer %s in %s", name, d.database).
 			WithHint("it has never handled anything; relay consumer list shows those that have")
 	}
-	r := &consumerReport{Database: d.database, Group: group, Consumer: consumer{Name: name}}
-	if len(found) > 0 {
+	r := &consumerReport{Database: d.database, Group: group, Consumer: consumer{Name: name}, Known: len(found) > 0}
+	if r.Known {
 		r.Consumer = consumerOf(found[0])
 	}
 	if len(switches) > 0 {
@@ -171,6 +172,8 @@ func (r *consumerReport) verdict() string {
 	switch {
 	case r.Drain == nil:
 		return fmt.Sprintf("Group %s runs.", r.Group)
+	case r.Drain.Drained && !r.Known:
+		return fmt.Sprintf("Group %s is paused and drained: it commits nothing more. No consumer %s has ever handled anything here: is that its name?", r.Group, r.Consumer.Name)
 	case r.Drain.Drained:
 		return fmt.Sprintf("Group %s is paused and drained: it commits nothing more.", r.Group)
 	}

@@ -19,14 +19,25 @@ func consumerPauseCommand(p Process) *cobra.Command {
 			"loses or counts anything: what is not acknowledged comes again. It stops no writer that does not read the\n"+
 				"         switch: see the quiesced cut-over in docs/cutover.md.") +
 			"\n\nIt asks; without a terminal, and with -o json, it needs --yes. --reason is kept and needed. With --wait it\n" +
-			"waits until relay consumer show proves that the group is drained. Exit status 0 done, 1 paused and not\n" +
-			"proven to be drained in time, or not confirmed.",
+			"waits until relay consumer show proves that the group is drained. A consumer that has never handled anything\n" +
+			"here may be one that was misspelt, and drained would prove nothing about the true one: it is refused without\n" +
+			"--new. Exit status 0 done, 1 paused and not proven to be drained in time, or not confirmed, 3 no such consumer.",
 		Example: "  relay consumer pause ledger --reason 'cut-over of ledger' --yes --wait 30s",
 	}, 1, 1)
 	wait := c.Flags().Duration("wait", 0, "How long to wait until the group is drained")
 	names := c.Flags().StringArray("consumer", nil, "A consumer of the group, may be repeated; the name of the group if not given")
-	inGroup(c, commonFlags, "wait", "consumer")
-	return turnCommand(c, p, "pause", "Paused", func(cmd *cobra.Command, d *consumerDatabase, group string, report *turnReport) error {
+	fresh := c.Flags().Bool("new", false, "A consumer may be one that has never handled anything here")
+	inGroup(c, commonFlags, "wait", "consumer", "new")
+	known := func(cmd *cobra.Command, d *consumerDatabase, group string) error {
+		if *fresh {
+			return nil
+		}
+		if len(*names) == 0 {
+			*names = []string{group}
+		}
+		return d.known(cmd.Context(), *names...)
+	}
+	return turnCommand(c, p, "pause", "Paused", known, func(cmd *cobra.Command, d *consumerDatabase, group string, report *turnReport) error {
 		if *wait == 0 {
 			return nil
 		}
@@ -49,7 +60,7 @@ func consumerResumeCommand(p Process) *cobra.Command {
 		Long: effects("the switch of the group; who did it and why is kept.", "resumes one writer and not the others: there is one switch.") +
 			"\n\nIt asks; without a terminal, and with -o json, it needs --yes. --reason is kept and needed.",
 		Example: "  relay consumer resume ledger --reason 'gate is zero' --yes",
-	}, 1, 1), p, "resume", "Resumed", nil, (*consumers.Control).Resume)
+	}, 1, 1), p, "resume", "Resumed", nil, nil, (*consumers.Control).Resume)
 }
 
 // turnReport is the output of pause and resume: a contract, only ever added to.
@@ -61,8 +72,9 @@ type turnReport struct {
 	Drain    *drainReport `json:"drain,omitempty"`
 }
 
-func turnCommand(c *cobra.Command, p Process, name, done string, then func(*cobra.Command, *consumerDatabase, string, *turnReport) error,
-	turn func(*consumers.Control, context.Context, string, string, string) (bool, error),
+// turnCommand turns the switch of a group, between what is done first and what is done then.
+func turnCommand(c *cobra.Command, p Process, name, done string, first func(*cobra.Command, *consumerDatabase, string) error,
+	then func(*cobra.Command, *consumerDatabase, string, *turnReport) error, turn func(*consumers.Control, context.Context, string, string, string) (bool, error),
 ) *cobra.Command {
 	who := decisionFlags(c, false)
 	open := consumerFlags(c, p)
@@ -76,6 +88,11 @@ func turnCommand(c *cobra.Command, p Process, name, done string, then func(*cobr
 			return err
 		}
 		defer d.pool.Close()
+		if first != nil {
+			if err := first(cmd, d, args[0]); err != nil {
+				return err
+			}
+		}
 		question := fmt.Sprintf("%s group %s in %s?", capital(name), args[0], d.database)
 		if err := confirm(cmd, question, who.yes, format.Format(), "see relay consumer show first"); err != nil {
 			return err
