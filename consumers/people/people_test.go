@@ -144,6 +144,13 @@ func TestQuarantineIsResolvedOnce(t *testing.T) {
 		list[1].Difference["amount"] != (people.Digests{Known: "aa", Told: "bb"}) {
 		t.Errorf("quarantine is %+v, %v", list, err)
 	}
+	for want, filter := range map[int64]people.QuarantineFilter{
+		2: {Limit: 1, Consumer: "ledger", Type: "refund.made", Since: time.Now().Add(-time.Hour), Before: time.Now().Add(time.Hour)}, 1: {Open: true}, 0: {IDs: []int64{99}},
+	} {
+		if n, err := b.CountQuarantine(t.Context(), filter); err != nil || n != want {
+			t.Errorf("%d are chosen by %+v, want %d: %v", n, filter, want, err)
+		}
+	}
 	open, err := b.Quarantine(t.Context(), people.QuarantineFilter{Open: true, Consumer: "ledger"})
 	if err != nil || len(open) != 1 || open[0].ID != 2 {
 		t.Errorf("open are %+v, %v", open, err)

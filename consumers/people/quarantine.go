@@ -39,12 +39,16 @@ type QuarantineFilter struct {
 	Limit          int // defaults to 1,000; the oldest first
 }
 
+func (f QuarantineFilter) args() []any {
+	return []any{f.IDs, f.Consumer, f.Type, f.Open, orNull(f.Since), orNull(f.Before)}
+}
+
 // Quarantine returns those that are chosen, the oldest first.
 func (s *Store) Quarantine(ctx context.Context, f QuarantineFilter) ([]Quarantined, error) {
 	if f.Limit == 0 {
 		f.Limit = 1000
 	}
-	rows, err := s.db.Query(ctx, s.sql["quarantine"], f.IDs, f.Consumer, f.Type, f.Open, orNull(f.Since), orNull(f.Before), f.Limit)
+	rows, err := s.db.Query(ctx, s.sql["quarantine"], append(f.args(), f.Limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("list quarantine: %w", err)
 	}
@@ -53,6 +57,14 @@ func (s *Store) Quarantine(ctx context.Context, f QuarantineFilter) ([]Quarantin
 		return nil, fmt.Errorf("list quarantine: %w", err)
 	}
 	return list, nil
+}
+
+// CountQuarantine counts those that are chosen, whatever the limit.
+func (s *Store) CountQuarantine(ctx context.Context, f QuarantineFilter) (n int64, err error) {
+	if err := s.db.QueryRow(ctx, s.sql["quarantine_count"], f.args()...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count quarantine: %w", err)
+	}
+	return n, nil
 }
 
 // Resolve says that somebody has decided about events in quarantine, and returns the ids of those that

@@ -107,39 +107,20 @@ func consumerDeadDiscardCommand(p Process) *cobra.Command {
 func consumerDeadActCommand(p Process, c *cobra.Command, done string, states []string,
 	act func(*people.Store, context.Context, []int64, string, string) ([]int64, error),
 ) *cobra.Command {
-	verbWithArgs(c, 0, most)
 	chosen := consumerDeadFilter{states: states}
 	chosen.flags(c, false)
-	who := decisionFlags(c, true)
-	open := consumerFlags(c, p)
-	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		ids, err := idsOf(cmd, args)
-		if err != nil {
+	var filter people.Filter
+	return consumerBulkCommand(c, p, &consumerBulk{
+		done: done, noun: "dead letter", how: "--consumer, --reason-code, --type, --event-id, --since or --before", chosen: chosen.chosen,
+		judge: func() (err error) {
+			filter, err = chosen.filter()
 			return err
-		}
-		filter, err := chosen.filter()
-		if err != nil {
-			return err
-		}
-		if err := checkBulk(cmd, p, who, ids, chosen.chosen(), "--consumer, --reason-code, --type, --event-id, --since or --before"); err != nil {
-			return err
-		}
-		d, err := open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer d.pool.Close()
-		b := &bulk{verb: cmd.Name(), done: done, noun: "dead letter", database: d.database, asked: ids, byFlags: len(ids) == 0}
-		b.act = func(ctx context.Context, ids []int64) ([]int64, error) {
+		},
+		choose: func(ctx context.Context, d *consumerDatabase, b *bulk) error { return b.chooseDead(ctx, d, filter) },
+		act: func(ctx context.Context, d *consumerDatabase, ids []int64, who *decision) ([]int64, error) {
 			return act(d.Store, ctx, ids, who.actor, who.reason)
-		}
-		if err := b.chooseDead(cmd.Context(), d, filter); err != nil {
-			return err
-		}
-		return b.carryOut(cmd, who, format.Format())
-	}
-	return c
+		},
+	})
 }
 
 // chooseDead finds what was named, or what the flags choose.
@@ -166,23 +147,9 @@ func (b *bulk) chooseDead(ctx context.Context, d *consumerDatabase, filter peopl
 }
 
 func consumerGroupTable(groups []people.Group, byReason, byType bool) *output.Table {
-	table := &output.Table{Heads: []string{"COUNT", "CONSUMER", "STATE"}, Right: []bool{true}}
-	if byReason {
-		table.Heads = append(table.Heads, "REASON")
+	all := make([]counted, len(groups))
+	for i, g := range groups {
+		all[i] = counted{count: g.Count, is: []string{plain(g.Consumer), g.State}, reason: g.Reason, kind: g.Type, oldest: g.Oldest, newest: g.Newest}
 	}
-	if byType {
-		table.Heads = append(table.Heads, "TYPE")
-	}
-	table.Heads = append(table.Heads, "OLDEST", "NEWEST")
-	for _, g := range groups {
-		row := []string{output.Number(g.Count), plain(g.Consumer), g.State}
-		if byReason {
-			row = append(row, g.Reason)
-		}
-		if byType {
-			row = append(row, plain(g.Type))
-		}
-		table.Add(append(row, output.Time(g.Oldest), output.Time(g.Newest))...)
-	}
-	return table
+	return countTable(all, byReason, byType, "CONSUMER", "STATE")
 }

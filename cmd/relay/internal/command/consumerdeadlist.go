@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -21,9 +20,7 @@ func consumerDeadListCommand(p Process) *cobra.Command {
 	})
 	var chosen consumerDeadFilter
 	chosen.flags(c, true)
-	groupBy := c.Flags().StringSlice("group-by", nil, "Count by reason, by type, or by both: reason,type")
-	inGroup(c, commonFlags, "group-by")
-	complete(c, "group-by", []string{"reason", "type", "reason,type"})
+	groupBy := groupByFlag(c)
 	open := consumerFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -102,50 +99,19 @@ func writeConsumerGroups(w io.Writer, format output.Format, groups []people.Grou
 		total += g.Count
 		all = append(all, consumerGroup{g.Consumer, g.State, g.Reason, g.Type, g.Count, output.Time(g.Oldest), output.Time(g.Newest)})
 	}
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"total": total, "groups": all})
-	case output.JSONL:
-		return writeLines(w, all)
-	}
-	if len(groups) == 0 {
-		_, err := fmt.Fprintln(w, "No dead letters.")
-		return err
-	}
-	return consumerGroupTable(groups, byReason, byType).Write(w)
+	return writeGroupList(w, format, total, all, consumerGroupTable(groups, byReason, byType))
 }
 
 func writeConsumerLetters(w io.Writer, format output.Format, list []people.DeadLetter, groups []people.Group) error {
-	var total int64
+	l := listing[consumerLetter]{member: "dead_letters", one: "dead letter", many: "dead letters", none: "No dead letters.", all: make([]consumerLetter, len(list))}
 	for _, g := range groups {
-		total += g.Count
+		l.total += g.Count
 	}
-	all, ids := make([]consumerLetter, len(list)), make([]int64, len(list))
-	for i, l := range list {
-		all[i], ids[i] = consumerLetterOf(l), l.ID
+	l.table = &output.Table{Heads: []string{"ID", "DEAD SINCE", "CONSUMER", "STATE", "REASON", "ATTEMPTS", "TYPE", "EVENT"}, Right: []bool{true, false, false, false, false, true}}
+	for i, d := range list {
+		c := consumerLetterOf(d)
+		l.all[i], l.ids = c, append(l.ids, d.ID)
+		l.table.Add(c.ID, c.DeadAt, plain(c.Consumer), c.State, c.Reason, strconv.Itoa(c.Attempts), plain(c.EventType), plain(c.EventID))
 	}
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"total": total, "dead_letters": all})
-	case output.JSONL:
-		return writeLines(w, all)
-	case output.Name:
-		return writeNames(w, ids)
-	}
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(w, "No dead letters.")
-		return err
-	}
-	count := output.Count(total, "dead letter")
-	if int64(len(list)) < total {
-		count = fmt.Sprintf("%s of %s, oldest first: --limit shows more", output.Number(int64(len(list))), count)
-	}
-	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
-		return err
-	}
-	table := output.Table{Heads: []string{"ID", "DEAD SINCE", "CONSUMER", "STATE", "REASON", "ATTEMPTS", "TYPE", "EVENT"}, Right: []bool{true, false, false, false, false, true}}
-	for _, l := range all {
-		table.Add(l.ID, l.DeadAt, plain(l.Consumer), l.State, l.Reason, strconv.Itoa(l.Attempts), plain(l.EventType), plain(l.EventID))
-	}
-	return table.Write(w)
+	return l.write(w, format)
 }

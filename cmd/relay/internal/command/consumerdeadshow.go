@@ -44,38 +44,25 @@ type consumerAct struct {
 }
 
 func consumerDeadShowCommand(p Process) *cobra.Command {
-	c := verbWithArgs(&cobra.Command{
+	return consumerShowByID(&cobra.Command{
 		Use:     "show ID",
 		Short:   "Show a message that a consumer gave up, and what was done with it",
 		Long:    effects("nothing.", "shows a payload, nor the text of an error: its digest is all that is stored of that.") + "\n\nExit status 3 if there is none.",
 		Example: "  relay consumer dead-letter show 1",
-	}, 1, 1)
-	open := consumerFlags(c, p)
-	format := outputFlag(c, output.Text, output.JSON)
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		ids, err := idsOf(cmd, args)
+	}, p, func(cmd *cobra.Command, d *consumerDatabase, id int64, format output.Format) error {
+		list, err := d.DeadLetters(cmd.Context(), people.Filter{IDs: []int64{id}})
 		if err != nil {
 			return err
 		}
-		d, err := open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer d.pool.Close()
-		list, err := d.DeadLetters(cmd.Context(), people.Filter{IDs: ids})
-		if err != nil {
-			return err
-		}
-		acts, err := d.History(cmd.Context(), ids[0])
+		acts, err := d.History(cmd.Context(), id)
 		if err != nil {
 			return err
 		}
 		if len(list) == 0 && len(acts) == 0 {
-			return exit.Errorf(exit.NotFound, "there is no dead letter %d in %s", ids[0], d.database).WithHint("relay consumer dead-letter list shows those that there are")
+			return exit.Errorf(exit.NotFound, "there is no dead letter %d in %s", id, d.database).WithHint("relay consumer dead-letter list shows those that there are")
 		}
-		return writeConsumerLetter(cmd, format.Format(), list, acts)
-	}
-	return c
+		return writeConsumerLetter(cmd, format, list, acts)
+	})
 }
 
 func writeConsumerLetter(cmd *cobra.Command, format output.Format, list []people.DeadLetter, acts []people.Act) error {
@@ -91,24 +78,19 @@ func writeConsumerLetter(cmd *cobra.Command, format output.Format, list []people
 		}
 		return output.WriteJSON(cmd.OutOrStdout(), format, map[string]any{"dead_letter": letter, "history": history})
 	}
-	table := output.Table{}
+	var rows [][2]string
 	if len(list) > 0 {
 		l := list[0]
-		for _, row := range [][2]string{
+		rows = [][2]string{
 			{"dead letter", strconv.FormatInt(l.ID, 10)}, {"state", l.State}, {"consumer", plain(l.Consumer)},
 			{"message", fmt.Sprintf("%d of stream %s", l.StreamSeq, plain(l.Stream))}, {"event", plain(l.EventID)}, {"source", plain(l.EventSource)},
 			{"type", plain(l.EventType)}, {"reason", l.Reason}, {"detail sha256", l.DetailSHA256}, {"attempts", strconv.Itoa(l.Attempts)},
 			{"dead since", output.Time(l.DeadAt)}, {"claimed until", plain(timeOrEmpty(l.ClaimUntil))},
-		} {
-			table.Add(row[0], row[1])
 		}
-	}
-	if err := table.Write(cmd.OutOrStdout()); err != nil {
-		return err
 	}
 	told := output.Table{Heads: []string{"AT", "STATE", "ATTEMPTS", "ACTOR", "REASON"}, Right: []bool{false, false, true}}
 	for _, a := range history {
 		told.Add(a.At, a.State, strconv.Itoa(a.Attempts), plain(a.Actor), plain(a.Reason))
 	}
-	return writeBelow(cmd.OutOrStdout(), &told)
+	return writeShown(cmd, rows, &told)
 }

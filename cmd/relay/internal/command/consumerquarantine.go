@@ -113,23 +113,15 @@ func consumerQuarantineListCommand(p Process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all, ids := make([]quarantined, len(list)), make([]int64, len(list))
-		for i, q := range list {
-			all[i], ids[i] = quarantinedOf(q), q.ID
-		}
-		switch format.Format() {
-		case output.JSON:
-			return output.WriteJSON(cmd.OutOrStdout(), output.JSON, map[string]any{"quarantine": all})
-		case output.JSONL:
-			return writeLines(cmd.OutOrStdout(), all)
-		case output.Name:
-			return writeNames(cmd.OutOrStdout(), ids)
-		}
-		if len(all) == 0 {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "Nothing in quarantine.")
+		l := listing[quarantined]{member: "quarantine", one: "event in quarantine", many: "events in quarantine", none: "Nothing in quarantine.", all: make([]quarantined, len(list))}
+		if l.total, err = d.CountQuarantine(cmd.Context(), filter); err != nil {
 			return err
 		}
-		return quarantineTable(all).Write(cmd.OutOrStdout())
+		for i, q := range list {
+			l.all[i], l.ids = quarantinedOf(q), append(l.ids, q.ID)
+		}
+		l.table = quarantineTable(l.all)
+		return l.write(cmd.OutOrStdout(), format.Format())
 	}
 	return c
 }
@@ -143,103 +135,79 @@ func quarantineTable(all []quarantined) *output.Table {
 }
 
 func consumerQuarantineShowCommand(p Process) *cobra.Command {
-	c := verbWithArgs(&cobra.Command{
+	return consumerShowByID(&cobra.Command{
 		Use:     "show ID",
 		Short:   "Show an event in quarantine, the fact that it tells, and what was decided",
 		Long:    effects("nothing.", "shows a value: digests say whether two are the same.") + "\n\nExit status 3 if there is none.",
 		Example: "  relay consumer quarantine show 1",
-	}, 1, 1)
-	open := consumerFlags(c, p)
-	format := outputFlag(c, output.Text, output.JSON)
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		ids, err := idsOf(cmd, args)
-		if err != nil {
-			return err
-		}
-		d, err := open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer d.pool.Close()
-		list, err := d.Quarantine(cmd.Context(), people.QuarantineFilter{IDs: ids})
+	}, p, func(cmd *cobra.Command, d *consumerDatabase, id int64, format output.Format) error {
+		list, err := d.Quarantine(cmd.Context(), people.QuarantineFilter{IDs: []int64{id}})
 		if err != nil {
 			return err
 		}
 		if len(list) == 0 {
-			return exit.Errorf(exit.NotFound, "there is no event %d in quarantine in %s", ids[0], d.database).WithHint("relay consumer quarantine list --all shows those that there are")
+			return exit.Errorf(exit.NotFound, "there is no event %d in quarantine in %s", id, d.database).WithHint("relay consumer quarantine list --all shows those that there are")
 		}
-		q := quarantinedOf(list[0])
-		if format.Format() == output.JSON {
-			return output.WriteJSON(cmd.OutOrStdout(), output.JSON, q)
-		}
-		table := output.Table{}
-		for _, row := range [][2]string{
-			{"quarantine", q.ID}, {"state", q.State}, {"consumer", plain(q.Consumer)}, {"event", plain(q.EventID)}, {"source", plain(q.EventSource)},
-			{"type", plain(q.EventType)}, {"since", q.CreatedAt}, {"seen last", q.SeenAt}, {"reason", q.Reason},
-			{"fact", fmt.Sprintf("%s: %s of %s, account %s, %s", q.FactID, plain(q.FactType), plain(q.Source), plain(q.Account), plain(q.FactKey))},
-			{"resolved", plain(q.ResolvedAt)}, {"by", plain(q.ResolvedBy)}, {"resolution", plain(q.Resolution)},
-		} {
-			table.Add(row[0], row[1])
-		}
-		if err := table.Write(cmd.OutOrStdout()); err != nil {
-			return err
-		}
-		differs := output.Table{Heads: []string{"ATTRIBUTE", "KNOWN SHA256", "TOLD SHA256"}}
-		for _, name := range slices.Sorted(maps.Keys(q.Difference)) {
-			differs.Add(plain(name), plain(q.Difference[name].Known), plain(q.Difference[name].Told))
-		}
-		return writeBelow(cmd.OutOrStdout(), &differs)
+		return writeQuarantined(cmd, format, quarantinedOf(list[0]))
+	})
+}
+
+func writeQuarantined(cmd *cobra.Command, format output.Format, q quarantined) error {
+	if format == output.JSON {
+		return output.WriteJSON(cmd.OutOrStdout(), output.JSON, q)
 	}
-	return c
+	differs := output.Table{Heads: []string{"ATTRIBUTE", "KNOWN SHA256", "TOLD SHA256"}}
+	for _, name := range slices.Sorted(maps.Keys(q.Difference)) {
+		differs.Add(plain(name), plain(q.Difference[name].Known), plain(q.Difference[name].Told))
+	}
+	return writeShown(cmd, [][2]string{
+		{"quarantine", q.ID}, {"state", q.State}, {"consumer", plain(q.Consumer)}, {"event", plain(q.EventID)}, {"source", plain(q.EventSource)},
+		{"type", plain(q.EventType)}, {"since", q.CreatedAt}, {"seen last", q.SeenAt}, {"reason", q.Reason},
+		{"fact", fmt.Sprintf("%s: %s of %s, account %s, %s", q.FactID, plain(q.FactType), plain(q.Source), plain(q.Account), plain(q.FactKey))},
+		{"resolved", plain(q.ResolvedAt)}, {"by", plain(q.ResolvedBy)}, {"resolution", plain(q.Resolution)},
+	}, &differs)
 }
 
 func consumerQuarantineResolveCommand(p Process) *cobra.Command {
-	c := verbWithArgs(&cobra.Command{
+	c := &cobra.Command{
 		Use:   "resolve [ID...]",
 		Short: "Say that events in quarantine are decided about",
 		Long: effects("events in quarantine: they are resolved, with who did it and what was decided (--reason).",
 			"changes a fact or an effect: correct those first, by an entry of its own.") + bulkHelp,
 		Example: "  relay consumer quarantine resolve 1 --reason 'provider sent the wrong amount, ticket 17' --yes",
-	}, 0, most)
+	}
 	var chosen quarantineFilter
 	chosen.flags(c)
-	who := decisionFlags(c, true)
-	open := consumerFlags(c, p)
-	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		ids, err := idsOf(cmd, args)
-		if err != nil {
+	var filter people.QuarantineFilter
+	return consumerBulkCommand(c, p, &consumerBulk{
+		done: "Resolved", noun: "event", how: "--consumer, --type, --since or --before", chosen: chosen.chosen,
+		judge: func() (err error) {
+			filter, err = chosen.filter()
 			return err
-		}
-		filter, err := chosen.filter()
-		if err != nil {
-			return err
-		}
-		if err := checkBulk(cmd, p, who, ids, chosen.chosen(), "--consumer, --type, --since or --before"); err != nil {
-			return err
-		}
-		d, err := open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer d.pool.Close()
-		if len(ids) > 0 {
-			filter = people.QuarantineFilter{IDs: ids, Open: true, Limit: most}
-		}
-		list, err := d.Quarantine(cmd.Context(), filter)
-		if err != nil {
-			return err
-		}
-		b := &bulk{verb: "resolve", done: "Resolved", noun: "event", database: d.database, asked: ids, byFlags: len(ids) == 0, matching: int64(len(list))}
-		b.act = func(ctx context.Context, ids []int64) ([]int64, error) {
+		},
+		choose: func(ctx context.Context, d *consumerDatabase, b *bulk) error { return b.chooseQuarantined(ctx, d, filter) },
+		act: func(ctx context.Context, d *consumerDatabase, ids []int64, who *decision) ([]int64, error) {
 			return d.Resolve(ctx, ids, who.actor, who.reason)
-		}
-		all := make([]quarantined, len(list))
-		for i, q := range list {
-			all[i], b.ids = quarantinedOf(q), append(b.ids, q.ID)
-		}
-		b.table = quarantineTable(all)
-		return b.carryOut(cmd, who, format.Format())
+		},
+	})
+}
+
+// chooseQuarantined finds what was named, or what the flags choose.
+func (b *bulk) chooseQuarantined(ctx context.Context, d *consumerDatabase, filter people.QuarantineFilter) error {
+	if !b.byFlags {
+		filter = people.QuarantineFilter{IDs: b.asked, Open: true, Limit: most}
 	}
-	return c
+	list, err := d.Quarantine(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if b.matching, err = d.CountQuarantine(ctx, filter); err != nil {
+		return err
+	}
+	all := make([]quarantined, len(list))
+	for i, q := range list {
+		all[i], b.ids = quarantinedOf(q), append(b.ids, q.ID)
+	}
+	b.table = quarantineTable(all)
+	return nil
 }

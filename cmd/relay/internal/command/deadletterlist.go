@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -23,9 +22,7 @@ func deadLetterListCommand(p Process) *cobra.Command {
 	})
 	var chosen deadLetterFilter
 	chosen.flags(c)
-	groupBy := c.Flags().StringSlice("group-by", nil, "Count by reason, by type, or by both: reason,type")
-	inGroup(c, commonFlags, "group-by")
-	complete(c, "group-by", []string{"reason", "type", "reason,type"})
+	groupBy := groupByFlag(c)
 	open := deadLetterFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -47,7 +44,7 @@ func deadLetterListCommand(p Process) *cobra.Command {
 			return err
 		}
 		if byReason || byType {
-			return writeGroups(cmd.OutOrStdout(), format.Format(), groups, byReason, byType)
+			return writeGroupList(cmd.OutOrStdout(), format.Format(), countOf(groups), groupsOf(groups), groupTable(groups, byReason, byType))
 		}
 		list, err := d.List(cmd.Context(), filter)
 		if err != nil {
@@ -94,72 +91,23 @@ func groupsOf(groups []retry.Group) []deadLetterGroup {
 	return all
 }
 
-func writeGroups(w io.Writer, format output.Format, groups []retry.Group, byReason, byType bool) error {
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"total": countOf(groups), "groups": groupsOf(groups)})
-	case output.JSONL:
-		return writeLines(w, groupsOf(groups))
-	}
-	if len(groups) == 0 {
-		_, err := fmt.Fprintln(w, "No dead letters.")
-		return err
-	}
-	return groupTable(groups, byReason, byType).Write(w)
-}
-
 func groupTable(groups []retry.Group, byReason, byType bool) *output.Table {
-	table := &output.Table{Heads: []string{"COUNT"}, Right: []bool{true}}
-	if byReason {
-		table.Heads = append(table.Heads, "REASON")
+	all := make([]counted, len(groups))
+	for i, g := range groups {
+		all[i] = counted{count: g.Count, reason: string(g.Reason), kind: g.Type, oldest: g.Oldest, newest: g.Newest}
 	}
-	if byType {
-		table.Heads = append(table.Heads, "TYPE")
-	}
-	table.Heads = append(table.Heads, "OLDEST", "NEWEST")
-	for _, g := range groups {
-		row := []string{output.Number(g.Count)}
-		if byReason {
-			row = append(row, string(g.Reason))
-		}
-		if byType {
-			row = append(row, g.Type)
-		}
-		table.Add(append(row, output.Time(g.Oldest), output.Time(g.Newest))...)
-	}
-	return table
+	return countTable(all, byReason, byType)
 }
 
 func writeDeadLetters(w io.Writer, format output.Format, list []retry.DeadLetter, total int64) error {
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"total": total, "dead_letters": deadLettersOf(list)})
-	case output.JSONL:
-		return writeLines(w, deadLettersOf(list))
-	case output.Name:
-		ids := make([]int64, len(list))
-		for i, l := range list {
-			ids[i] = l.ID
-		}
-		return writeNames(w, ids)
+	l := listing[deadLetter]{member: "dead_letters", one: "dead letter", many: "dead letters", none: "No dead letters.", total: total, all: deadLettersOf(list)}
+	l.table = &output.Table{Heads: []string{"ID", "DEAD SINCE", "REASON", "ATTEMPTS", "TYPE", "KEY", "EVENT"}, Right: []bool{true, false, false, true}}
+	for _, d := range list {
+		l.ids = append(l.ids, d.ID)
+		l.table.Add(strconv.FormatInt(d.ID, 10), output.Time(d.DeadAt), string(d.Reason), strconv.Itoa(int(d.Attempts)),
+			d.Type, plain(d.Key), plain(d.EventID))
 	}
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(w, "No dead letters.")
-		return err
-	}
-	count := output.Count(total, "dead letter")
-	if int64(len(list)) < total {
-		count = fmt.Sprintf("%s of %s, oldest first: --limit shows more", output.Number(int64(len(list))), count)
-	}
-	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
-		return err
-	}
-	table := output.Table{Heads: []string{"ID", "DEAD SINCE", "REASON", "ATTEMPTS", "TYPE", "KEY", "EVENT"}, Right: []bool{true, false, false, true}}
-	for _, l := range list {
-		table.Add(strconv.FormatInt(l.ID, 10), output.Time(l.DeadAt), string(l.Reason), strconv.Itoa(int(l.Attempts)),
-			l.Type, plain(l.Key), plain(l.EventID))
-	}
-	return table.Write(w)
+	return l.write(w, format)
 }
 
 // plain makes one cell of a text that an event brought along.
@@ -173,22 +121,4 @@ func plain(text string) string {
 		}
 		return r
 	}, text)
-}
-
-func writeNames(w io.Writer, ids []int64) error {
-	for _, id := range ids {
-		if _, err := fmt.Fprintln(w, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeLines[T any](w io.Writer, values []T) error {
-	for _, v := range values {
-		if err := output.WriteJSON(w, output.JSONL, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
