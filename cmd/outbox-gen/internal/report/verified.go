@@ -53,6 +53,9 @@ func (v *Verified) differences() int {
 
 // Summary is the result in one line.
 func (v *Verified) Summary() string {
+	if len(v.databases) == v.Failed() {
+		return "no database could be asked: nothing is known"
+	}
 	text := fmt.Sprintf("%s verified: ", output.Count(len(v.databases)-v.Failed(), "database"))
 	if n := v.differences(); n > 0 {
 		text += output.Count(n, "difference")

@@ -61,6 +61,11 @@ db:5432/billing: error: connect to db:5432/billing: refused
 	if got := answers().Summary(); got != "1 database verified: 1 difference; 1 could not be asked" {
 		t.Errorf("summary is %q", got)
 	}
+	var nobody report.Verified
+	nobody.Add("db:5432/billing", nil, errors.New("refused"), "")
+	if got := nobody.Summary(); got != "no database could be asked: nothing is known" {
+		t.Errorf("summary of no answer is %q", got)
+	}
 }
 
 const verifiedJSON = `{

@@ -124,7 +124,7 @@ func (l *loader) refuseUnknown() {
 // resolve finds the text of a setting. A problem leaves it empty.
 func (l *loader) resolve(v Variable) Value {
 	if text, given := l.src.Flags[v.Name]; given {
-		if text == "" {
+		if strings.TrimSpace(text) == "" {
 			return l.refuse(v, "leave the flag out to use the environment or the default", "--%s is empty", v.Flag)
 		}
 		return l.clean(Value{Variable: v, Text: text, Origin: Origin{"flag", "--" + v.Flag}})
@@ -138,6 +138,8 @@ func (l *loader) resolve(v Variable) Value {
 		path = l.env[file]
 	}
 	switch {
+	case text != "" && strings.TrimSpace(text) == "":
+		return l.refuse(v, "unset it to use the default", "%s is blank", v.Name)
 	case text != "" && path != "":
 		return l.refuse(v, "keep one of them", "%s and %s are both set", v.Name, file)
 	case path != "":

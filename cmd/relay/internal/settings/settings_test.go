@@ -136,6 +136,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 	for environ, want := range map[string]string{
 		"RELAY_NATS_TOKEN_FILE=absent": "RELAY_NATS_TOKEN_FILE: cannot read the file: open absent: file does not exist",
 		"RELAY_NATS_TOKEN_FILE=empty":  "RELAY_NATS_TOKEN_FILE: the file empty is empty",
+		"RELAY_NATS_URL= ":             "RELAY_NATS_URL is blank",
 		"RELAY_NATS_TOKEN_FILE=nul":    "RELAY_NATS_TOKEN (from file nul) has a NUL byte",
 	} {
 		got := problems(t, sources(files, environ))
