@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -46,6 +47,9 @@ func (c Config) withDefaults() Config {
 	if c.Relay.SubjectTemplate == "" {
 		c.Relay.SubjectTemplate = wire.DefaultSubject
 	}
+	if c.Prefix != "" {
+		c.Relay.SubjectPrefix = c.Prefix
+	}
 	if c.Progress == nil {
 		c.Progress = func(Result) {}
 	}
@@ -55,7 +59,10 @@ func (c Config) withDefaults() Config {
 // ErrNoGroup: the database has no relay group of this name.
 var ErrNoGroup = errors.New("there is no such relay group")
 
-func (c Config) validate() error {
+// Validate returns why there can be no replay with these settings. It asks nobody. Errors: a
+// [*wire.ConfigError], as for a prefix that no subject can begin with.
+func (c Config) Validate() error {
+	c = c.withDefaults()
 	switch {
 	case c.Relay.Stream == "":
 		return errors.New("the name of the stream is required")
@@ -69,8 +76,9 @@ func (c Config) validate() error {
 		return fmt.Errorf("epoch %d: must be 1 or more", c.Epoch)
 	case c.Limit < 0:
 		return fmt.Errorf("limit %d: must not be negative", c.Limit)
-	case c.Rate < 0:
-		return fmt.Errorf("rate %g: must not be negative", c.Rate)
+	case !(c.Rate >= 0) || math.IsInf(c.Rate, 1):
+		return fmt.Errorf("rate %g: must be a number, and not negative", c.Rate)
 	}
-	return nil
+	_, err := c.encoder()
+	return err
 }
