@@ -33,6 +33,9 @@ type Config struct {
 	Limit int64
 	// Rate is how many events are published in a second, 0 or more. Defaults to no limit.
 	Rate float64
+	// LeaveStrays leaves out events whose subjects the stream does not have, also when they come first. Without it a
+	// first chunk of nothing else is an error: the stream is taken for the wrong one.
+	LeaveStrays bool
 	// Progress is told after every chunk what was done so far. Defaults to nobody.
 	Progress func(Result)
 }

@@ -138,7 +138,7 @@ func (r *replay) publish(ctx context.Context, list []records.Record) error {
 		}
 		r.result.Last = list[i].Seq
 	}
-	if strays == len(events) && r.result.Published == 0 {
+	if strays == len(events) && r.result.Published == 0 && !r.cfg.LeaveStrays {
 		r.result = before // not these events: the stream is for something else
 		return fmt.Errorf("publish: %w", stray)
 	}

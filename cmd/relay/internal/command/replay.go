@@ -131,7 +131,7 @@ func (r *replaying) run() error {
 	}
 	r.cfg.Epoch = plan.Epoch
 	report := newReplayReport(plan, databaseName(r.pool.Config()), r.js.Conn().ConnectedUrlRedacted())
-	report.Strays = strays.Events
+	report.Strays, r.cfg.LeaveStrays = strays.Events, true // there are others, or there is no plan
 	if !r.apply || plan.Events == 0 {
 		return report.write(r.cmd.OutOrStdout(), r.format, r.apply)
 	}
