@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,26 @@ type Migration struct {
 	SQL string
 	// Refusal is SQL that raises an error, for the way back.
 	Refusal string
+	// Once is the part of SQL that may stand in one migration of the service only, on one line; and Again
+	// the part of a later one after which it may be written again. Defaults to no limit.
+	Once, Again string
 }
 
-// PlanMigration says what [AddMigration] would do.
+// ExistsError is returned when the service has the migration already, perhaps under another name.
+type ExistsError struct {
+	Service, Path string // the path is relative to the root of the configuration
+}
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("migration %s is there already and does the same", e.Path)
+}
+
+// Hint says what a person can do.
+func (e *ExistsError) Hint() string {
+	return "run it; or remove it, if no database ran it, to have it written again"
+}
+
+// PlanMigration says what [AddMigration] would do. An error for a person to act on: [*ExistsError].
 func PlanMigration(c Config, m Migration) (Report, error) {
 	r, err := openRepository(c)
 	if err != nil {
@@ -34,7 +52,7 @@ func PlanMigration(c Config, m Migration) (Report, error) {
 }
 
 // AddMigration writes the file or files of a migration behind all others of the service, as
-// its tool wants them, with the promises of [Write].
+// its tool wants them, with the promises of [Write]. An error for a person to act on: [*ExistsError].
 func AddMigration(ctx context.Context, c Config, m Migration) (Report, error) {
 	r, err := openRepository(c)
 	if err != nil {
@@ -58,6 +76,9 @@ func (r *repository) planMigration(m Migration) (Report, error) {
 	f, name := r.folders[i], tool.Describe(m.Name)
 	if name == "" || likeOurs.MatchString(name) {
 		return Report{}, fmt.Errorf("a migration can't have the name %q", m.Name)
+	}
+	if err := f.only(m); err != nil {
+		return Report{}, err
 	}
 	number, err := newPlaces(f, r.config.now()).next("")
 	if err != nil {
@@ -85,4 +106,28 @@ func (r *repository) planMigration(m Migration) (Report, error) {
 	}
 	report.Changes = append(report.Changes, sums...)
 	return report, nil
+}
+
+// only refuses a migration that stands in the folder already. The text tells it, because names are changed.
+func (f *folder) only(m Migration) error {
+	if m.Once == "" {
+		return nil
+	}
+	found := ""
+	for _, i := range f.sorted() {
+		content, err := f.read(i)
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(content, []byte(m.Once)) {
+			found = f.files[i].name
+		}
+		if m.Again != "" && bytes.Contains(content, []byte(m.Again)) {
+			found = ""
+		}
+	}
+	if found != "" {
+		return &ExistsError{Service: m.Service, Path: f.path(found)}
+	}
+	return nil
 }

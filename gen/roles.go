@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 	"github.com/holdfast-dev/holdfast/schema/catalog"
@@ -49,7 +50,7 @@ func Roles(params canonical.Params, names RoleNames, components ...canonical.Com
 		return "", fmt.Errorf("write roles: %w", err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, rolesHead, params.Schema, names.Name(canonical.Producer, params.Schema))
+	fmt.Fprintf(&b, rolesHead, params.Schema, names.quoted(canonical.Producer, params.Schema))
 	writeCreateRoles(&b, names, params.Schema)
 	writeRevokes(&b, params.Schema, names, objects)
 	for _, role := range canonical.Roles() {
@@ -82,16 +83,23 @@ func writeCreateRoles(b *strings.Builder, names RoleNames, schema string) {
 	var literals []string
 	for _, role := range canonical.Roles() {
 		literal := "'" + strings.ReplaceAll(names.Name(role, schema), "'", "''") + "'"
+		if strings.Contains(literal, `\`) { // whatever standard_conforming_strings says
+			literal = "E" + strings.ReplaceAll(literal, `\`, `\\`)
+		}
 		if !slices.Contains(literals, literal) {
 			literals = append(literals, literal)
 		}
 	}
+	list, tag := strings.Join(literals, ", "), "$roles$"
+	for strings.Contains(list, tag) { // no name may end the statement
+		tag = tag[:len(tag)-1] + "_$"
+	}
 	fmt.Fprintf(b, `
-DO $roles$
+DO %[1]s
 DECLARE
   wanted text;
 BEGIN
-  FOREACH wanted IN ARRAY ARRAY[%s] LOOP
+  FOREACH wanted IN ARRAY ARRAY[%[2]s] LOOP
     BEGIN
       IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
         EXECUTE pg_catalog.format('CREATE ROLE %%I NOLOGIN', wanted);
@@ -101,8 +109,8 @@ BEGIN
     END;
   END LOOP;
 END
-$roles$;
-`, strings.Join(literals, ", "))
+%[1]s;
+`, tag, list)
 }
 
 // writeRevokes takes away what an older version, or a person, has granted. It comes before
@@ -145,14 +153,16 @@ func grantedOn(r canonical.Right, schema string) string {
 	return r.Kind + " " + schema + "." + r.Name
 }
 
-// validate refuses names that Postgres would cut short or that no role can have.
+// validate refuses names that Postgres would cut short, that no role can have, or that would end a line of the SQL.
 func (n RoleNames) validate(schema string) error {
 	var errs []error
 	for _, role := range canonical.Roles() {
 		switch name := n.Name(role, schema); {
 		case len(name) > 63:
 			errs = append(errs, fmt.Errorf("role %s: the name %q is longer than 63 bytes", role, name))
-		case strings.ContainsRune(name, 0) || strings.HasPrefix(name, "pg_") || name == "public" || name == "none":
+		case strings.ContainsFunc(name, unicode.IsControl):
+			errs = append(errs, fmt.Errorf("role %s: the name %q has a control character", role, name))
+		case strings.HasPrefix(name, "pg_") || name == "public" || name == "none":
 			errs = append(errs, fmt.Errorf("role %s: %q cannot be the name of a role", role, name))
 		}
 	}

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/relay/internal/subject"
 )
 
 // explainTimeout bounds the question after a silence; the batch is published again anyway.
@@ -60,7 +59,7 @@ func nobodyStores(ctx context.Context, js jetstream.JetStream, name string, enco
 		return nil
 	}
 	msg, err := encoder.Encode(&e.Record)
-	if err != nil || takes(stream.CachedInfo().Config.Subjects, msg.Subject) {
+	if err != nil || subject.Captured(stream.CachedInfo().Config.Subjects, msg.Subject) {
 		return nil
 	}
 	return &SubjectError{Stream: name, Subject: msg.Subject}
@@ -75,20 +74,3 @@ func (e *SubjectError) Error() string {
 
 // Unwrap returns what the client says where nobody else listens on the subject.
 func (e *SubjectError) Unwrap() error { return jetstream.ErrNoStreamResponse }
-
-// takes reports whether one of the patterns matches a subject.
-func takes(patterns []string, subject string) bool {
-	tokens := strings.Split(subject, ".")
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		p := strings.Split(pattern, ".")
-		for i, token := range p {
-			if token == ">" {
-				return i < len(tokens)
-			}
-			if i >= len(tokens) || token != "*" && token != tokens[i] {
-				return false
-			}
-		}
-		return len(p) == len(tokens)
-	})
-}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/subject"
 )
 
 // StreamSpec is what a relay needs of its stream. Zero fields are left as they are on an
@@ -89,7 +91,7 @@ func planChange(have jetstream.StreamConfig, spec StreamSpec) *StreamPlan {
 	}
 	subjects := slices.Clone(have.Subjects)
 	for _, s := range spec.Subjects {
-		if !slices.ContainsFunc(subjects, func(pattern string) bool { return captures(pattern, s) }) {
+		if !subject.Captured(subjects, s) {
 			subjects = append(subjects, s)
 		}
 	}
@@ -139,22 +141,6 @@ func (p *StreamPlan) Apply(ctx context.Context, js jetstream.JetStream) error {
 		return fmt.Errorf("apply stream %s: %w", p.Name, err)
 	}
 	return nil
-}
-
-// captures reports whether every subject that matches want also matches pattern.
-func captures(pattern, want string) bool {
-	p, w := strings.Split(pattern, "."), strings.Split(want, ".")
-	for i, token := range p {
-		switch {
-		case token == ">":
-			return len(w) > i
-		case i >= len(w) || w[i] == ">":
-			return false
-		case token != "*" && token != w[i]:
-			return false
-		}
-	}
-	return len(p) == len(w)
 }
 
 func ageText(d time.Duration) string {

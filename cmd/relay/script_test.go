@@ -198,7 +198,7 @@ func loginAs(ctx context.Context, db *outboxtest.Database, as canonical.Role) (s
 	if _, err := db.Pool.Exec(ctx, sql); err != nil {
 		return "", err
 	}
-	login := db.Name + "_person"
+	login := db.Name + "_" + string(as) + "_person"
 	if _, err = db.Pool.Exec(ctx, "create role "+login+" login in role "+names[as]); err != nil {
 		return "", err
 	}

@@ -39,7 +39,8 @@ func (l *look) runDrop(ctx context.Context) (*Adoption, error) {
 // DropMigration returns the migration that drops the old table and its trigger. It stops, with
 // nothing changed, if the table was not adopted or has rows that were not published.
 func (a *Adoption) DropMigration(service string) (gen.Migration, error) {
-	sql, err := a.render("drop.sql.tmpl", a.parts())
+	p := a.parts()
+	sql, err := a.render("drop.sql.tmpl", p)
 	if err != nil {
 		return gen.Migration{}, err
 	}
@@ -47,6 +48,7 @@ func (a *Adoption) DropMigration(service string) (gen.Migration, error) {
 		"-- It drops " + oneLine(a.table.String()) + ", whose events are in event_outbox. No version of the service may write there any more.\n"
 	return gen.Migration{
 		Service: service, Name: "drop adopted " + a.Table, Header: header, SQL: sql,
+		Once: p.Dropping, Again: p.Forwarding,
 		Refusal: a.refusal("the table " + a.table.String() + " is dropped"),
 	}, nil
 }

@@ -25,6 +25,7 @@ type sqlParts struct {
 	Columns, Values                  string
 	Set, After, SameRow, Left        string
 	Function, Trigger                string
+	Forwarding, Dropping             string // the statements that adopt and end the table
 	Shown                            int
 	Name                             string // of the table, for a person
 }
@@ -44,6 +45,7 @@ func (a *Adoption) Migration(service string) (gen.Migration, error) {
 	}
 	return gen.Migration{
 		Service: service, Name: "adopt " + a.Table, Header: a.header(), SQL: sql,
+		Once: p.Forwarding, Again: p.Dropping,
 		Refusal: a.refusal("the events of " + a.table.String() + " belong to event_outbox now, and may be published"),
 	}, nil
 }
@@ -71,6 +73,7 @@ func (a *Adoption) parts() sqlParts {
 	return sqlParts{
 		Table: t.quoted(), Class: t.class(), RowID: t.rowID(), Left: a.marker.left(),
 		Function: ident(t.schema) + "." + ident(functionName(t.name)), Trigger: forwardName, Shown: shown, Name: t.String(),
+		Forwarding: t.forwarding(), Dropping: t.dropping(),
 	}
 }
 

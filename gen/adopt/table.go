@@ -62,6 +62,14 @@ func (t *table) String() string { return t.schema + "." + t.name }
 // quoted is the table as SQL names it.
 func (t *table) quoted() string { return ident(t.schema) + "." + ident(t.name) }
 
+// forwarding is the beginning of the statement that adopts the table, and dropping the one that ends it. Each
+// can run once: they tell whether a folder has the migration.
+func (t *table) forwarding() string {
+	return "CREATE TRIGGER " + forwardName + " AFTER INSERT ON " + t.quoted() + " FOR EACH ROW"
+}
+
+func (t *table) dropping() string { return "DROP TABLE " + t.quoted() + ";" }
+
 // class is a constant that stands for the table.
 func (t *table) class() string { return literal(t.quoted()) + "::pg_catalog.regclass" }
 

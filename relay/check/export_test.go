@@ -30,8 +30,6 @@ func Wanted() map[string][]string {
 func Largest(cfg relay.Config, data int) (int64, error) { return largest(cfg, data) }
 
 var (
-	Captures  = captures
-	Overlaps  = overlaps
 	Redacted  = redacted
 	Statement = statement
 )

@@ -3,12 +3,14 @@ package check
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/relay/internal/subject"
 )
 
 // config is that of the stream; the checks that use it need the check stream.
@@ -48,7 +50,7 @@ func overlapFinding(f *facts) Finding {
 	}
 	for _, c := range f.br.others {
 		for _, s := range c.Subjects {
-			if overlaps(s, f.filter) {
+			if subject.Overlaps(s, f.filter) {
 				return fail("let one stream have all subjects of the relay, or narrow RELAY_SUBJECT_PREFIX and RELAY_SUBJECT_TEMPLATE; "+
 					"if the types of these events never meet that subject, allow it by name",
 					"stream %s captures %s, which is or meets %s", c.Name, s, f.filter)
@@ -61,7 +63,7 @@ func overlapFinding(f *facts) Finding {
 func subjectsFinding(f *facts) Finding {
 	c := f.config()
 	for _, s := range c.Subjects {
-		if captures(s, f.filter) {
+		if subject.Captures(s, f.filter) {
 			return ok("the stream captures %s", f.filter)
 		}
 	}
@@ -174,10 +176,10 @@ func publishFinding(f *facts) Finding {
 	p := u.Permissions.Publish
 	all, some := len(p.Allow) == 0, len(p.Allow) == 0
 	for _, s := range p.Allow {
-		all, some = all || captures(s, f.filter), some || overlaps(s, f.filter)
+		all, some = all || subject.Captures(s, f.filter), some || subject.Overlaps(s, f.filter)
 	}
 	for _, s := range p.Deny {
-		some, all = some && !captures(s, f.filter), all && !overlaps(s, f.filter)
+		some, all = some && !subject.Captures(s, f.filter), all && !subject.Overlaps(s, f.filter)
 	}
 	switch {
 	case all:
@@ -186,4 +188,9 @@ func publishFinding(f *facts) Finding {
 		return warn(hint, "the user may publish on a part of %s only", f.filter)
 	}
 	return fail(hint, "the user may not publish on %s", f.filter)
+}
+
+func sorted(texts []string) []string {
+	slices.Sort(texts)
+	return texts
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type Config struct {
 	Limit int64
 	// Rate is how many events are published in a second, 0 or more. Defaults to no limit.
 	Rate float64
+	// LeaveStrays leaves out events whose subjects the stream does not have, also when they come first. Without it a
+	// first chunk of nothing else is an error: the stream is taken for the wrong one.
+	LeaveStrays bool
 	// Progress is told after every chunk what was done so far. Defaults to nobody.
 	Progress func(Result)
 }
@@ -46,6 +50,9 @@ func (c Config) withDefaults() Config {
 	if c.Relay.SubjectTemplate == "" {
 		c.Relay.SubjectTemplate = wire.DefaultSubject
 	}
+	if c.Prefix != "" {
+		c.Relay.SubjectPrefix = c.Prefix
+	}
 	if c.Progress == nil {
 		c.Progress = func(Result) {}
 	}
@@ -55,7 +62,10 @@ func (c Config) withDefaults() Config {
 // ErrNoGroup: the database has no relay group of this name.
 var ErrNoGroup = errors.New("there is no such relay group")
 
-func (c Config) validate() error {
+// Validate returns why there can be no replay with these settings. It asks nobody. Errors: a
+// [*wire.ConfigError], as for a prefix that no subject can begin with.
+func (c Config) Validate() error {
+	c = c.withDefaults()
 	switch {
 	case c.Relay.Stream == "":
 		return errors.New("the name of the stream is required")
@@ -69,8 +79,9 @@ func (c Config) validate() error {
 		return fmt.Errorf("epoch %d: must be 1 or more", c.Epoch)
 	case c.Limit < 0:
 		return fmt.Errorf("limit %d: must not be negative", c.Limit)
-	case c.Rate < 0:
-		return fmt.Errorf("rate %g: must not be negative", c.Rate)
+	case !(c.Rate >= 0) || math.IsInf(c.Rate, 1):
+		return fmt.Errorf("rate %g: must be a number, and not negative", c.Rate)
 	}
-	return nil
+	_, err := c.encoder()
+	return err
 }

@@ -19,7 +19,8 @@
 //
 // Events go out in the order of the log, a chunk at a time, those of a key one after the other. An event
 // that the broker refuses, or whose subject the stream does not have, is counted and left out, and the
-// others go on. A stream that has none of their subjects is the wrong one, and an error.
+// others go on. A stream that has none of their subjects is the wrong one, and an error; Plan.Strays says
+// both before anything is published, and Config.LeaveStrays goes on where it found others.
 //
 // # Crash table
 //

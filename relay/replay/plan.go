@@ -28,6 +28,7 @@ type Plan struct {
 	Held, OnTheirWay int64
 
 	window position.Window
+	cfg    Config // that it is for
 }
 
 // MakePlan says what [Run] would publish. It changes nothing, and reads the window once. Errors
@@ -39,18 +40,15 @@ func MakePlan(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Plan, error
 
 // prepare checks and counts, and returns the plan with the settings that it is for.
 func prepare(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Plan, Config, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return nil, cfg, fmt.Errorf("plan the replay: %w", err)
 	}
-	if cfg.Prefix != "" {
-		cfg.Relay.SubjectPrefix = cfg.Prefix
-	}
-	subjects, err := subjectsOf(cfg)
+	cfg = cfg.withDefaults()
+	encoder, err := cfg.encoder()
 	if err != nil {
 		return nil, cfg, fmt.Errorf("plan the replay: %w", err)
 	}
-	plan := &Plan{Stream: cfg.Relay.Stream, Schema: cfg.Relay.Schema, Group: cfg.Relay.Group, Epoch: cfg.Epoch, Subjects: subjects}
+	plan := &Plan{Stream: cfg.Relay.Stream, Schema: cfg.Relay.Schema, Group: cfg.Relay.Group, Epoch: cfg.Epoch, Subjects: encoder.Subjects(), cfg: cfg}
 	err = pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		return plan.read(ctx, tx, cfg)
 	})

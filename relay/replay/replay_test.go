@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -253,6 +254,8 @@ func TestErrors(t *testing.T) {
 		"bad prefix":   func(c *replay.Config) { c.Prefix = "a b" },
 		"epoch":        func(c *replay.Config) { c.Epoch = -1 },
 		"rate":         func(c *replay.Config) { c.Rate = -1 },
+		"no number":    func(c *replay.Config) { c.Rate = math.NaN() },
+		"no end":       func(c *replay.Config) { c.Rate = math.Inf(1) },
 		"limit":        func(c *replay.Config) { c.Limit = -1 },
 	} {
 		if err := run(change); err == nil {

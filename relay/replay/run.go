@@ -12,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/holdfast-dev/holdfast/outbox"
-	"github.com/holdfast-dev/holdfast/outbox/wire"
 	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/internal/records"
 )
@@ -139,7 +138,7 @@ func (r *replay) publish(ctx context.Context, list []records.Record) error {
 		}
 		r.result.Last = list[i].Seq
 	}
-	if strays == len(events) && r.result.Published == 0 {
+	if strays == len(events) && r.result.Published == 0 && !r.cfg.LeaveStrays {
 		r.result = before // not these events: the stream is for something else
 		return fmt.Errorf("publish: %w", stray)
 	}
@@ -188,13 +187,4 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
-}
-
-// subjectsOf returns the narrowest filter that matches every message of the replay.
-func subjectsOf(cfg Config) (string, error) {
-	encoder, err := wire.NewEncoder(wire.Config{Prefix: cfg.Relay.SubjectPrefix, Subject: cfg.Relay.SubjectTemplate, Stream: cfg.Relay.Stream, Mode: cfg.Relay.Mode})
-	if err != nil {
-		return "", err
-	}
-	return encoder.Subjects(), nil
 }

@@ -120,5 +120,9 @@ func TestSubjectThatTheStreamLacksIsLeftOut(t *testing.T) {
 		if r, err := replay.Run(t.Context(), s.db.Pool, s.nc, cfg); !errors.As(err, &wrong) || r.Refused != 0 || r.Last != 0 {
 			t.Errorf("into a stream without the subjects: %+v, %v", r, err)
 		}
+		cfg.LeaveStrays, cfg.Limit = true, 10
+		if r, err := replay.Run(t.Context(), s.db.Pool, s.nc, cfg); err != nil || r.Refused != 10 || r.Published != 0 {
+			t.Errorf("where they are left out: %+v, %v", r, err)
+		}
 	}
 }

@@ -28,7 +28,8 @@ func adoptCommand(p Process) *cobra.Command {
 			"watermill-sql, and a hand copy of our table. The migration moves what was not published into event_outbox,\n" +
 			"in order, under a lock: writers wait meanwhile, and are forwarded by a trigger afterwards. Payloads keep\n" +
 			"their bytes; of jsonb, those are the text that the server writes. The old table stays.\n\n" +
-			"Exit status: 0 it is understood, 1 there is no such table, 2 it is refused; nothing is written then.",
+			"Exit status: 0 it is understood, 1 there is no such table, 2 it is refused, or the service has the migration\n" +
+			"already; nothing is written then.",
 		Example: "  outbox-gen adopt --database-url-file database.url --service orders --source /orders\n" +
 			"  outbox-gen adopt --database-url-file database.url --service orders --source /orders --write\n" +
 			"  outbox-gen adopt --database-url-file database.url --service orders --drop-old",

@@ -118,6 +118,9 @@ func (v *holdVerb) carryOut(cmd *cobra.Command, ctx context.Context, at holds, h
 		}
 	case v.state == hold.Cancelled:
 		plan = fmt.Sprintf("%s %s in %s:\n\n  never registered here: it gets a tombstone", v.name, holdName(h), at.where())
+		if g := supersededBy(list, h.Generation); g != nil {
+			plan += "\n  " + g.superseding(h.Generation)
+		}
 	default:
 		return exit.Errorf(exit.NotFound, "there is no %s in %s", holdName(h), at.where()).WithHint("relay hold list shows those that there are")
 	}
@@ -126,7 +129,8 @@ func (v *holdVerb) carryOut(cmd *cobra.Command, ctx context.Context, at holds, h
 			return err
 		}
 	}
-	decided := len(found) == 1 && found[0].State != string(hold.Active)
+	// The release of a superseded generation is refused, whatever somebody answers.
+	decided := len(found) == 1 && (found[0].State != string(hold.Active) || found[0].Superseded && v.state == hold.Released)
 	if !decided { // nothing changes any more, and the call says so
 		question := fmt.Sprintf("%s %s in %s?", strings.ToUpper(v.name[:1])+v.name[1:], holdName(h), at.where())
 		if err := confirm(cmd, question, yes, format, "see relay hold show first"); err != nil {

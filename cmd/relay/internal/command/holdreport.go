@@ -32,6 +32,8 @@ type holdGeneration struct {
 	OnExpiry      string  `json:"on_expiry"`
 	Age           float64 `json:"age_seconds"`
 	Overdue       float64 `json:"overdue_seconds"`
+	// Superseded: it is active, and the operation has a later generation, so that it can only be cancelled.
+	Superseded bool `json:"superseded"`
 }
 
 func generationOf(l hold.Listed) holdGeneration {
@@ -40,8 +42,12 @@ func generationOf(l hold.Listed) holdGeneration {
 		Held: l.Held, Released: l.Released, Dropped: l.Dropped, Receipts: l.Receipts, Quarantined: l.Quarantined, Attempts: l.Attempts,
 		Principal: l.Principal, RegisteredAt: output.Time(l.RegisteredAt), DecidedAt: timeOrNone(l.DecidedAt), DecidedBy: l.DecidedBy,
 		Reason: l.Reason, CompensatedAt: timeOrNone(l.Compensated), ExpiresAt: timeOrNone(l.ExpiresAt), OnExpiry: string(l.OnExpiry),
-		Age: output.Seconds(l.Age), Overdue: output.Seconds(l.Overdue),
+		Age: output.Seconds(l.Age), Overdue: output.Seconds(l.Overdue), Superseded: isSuperseded(string(l.State), l.Hold.Generation, l.MaxGeneration),
 	}
+}
+
+func isSuperseded(state string, generation, highest int) bool {
+	return state == string(hold.Active) && generation < highest
 }
 
 func timeOrNone(t time.Time) string {
@@ -51,12 +57,16 @@ func timeOrNone(t time.Time) string {
 	return output.Time(t)
 }
 
-// stateOf is the state for people: what is undecided and expired is overdue.
+// stateOf is the state for people: what a later generation superseded, and what is undecided and expired.
 func (g *holdGeneration) stateOf() string {
-	if g.Overdue > 0 {
-		return g.State + ", overdue for " + age(g.Overdue)
+	state := g.State
+	if g.Superseded {
+		state += ", superseded by generation " + strconv.Itoa(g.MaxGeneration)
 	}
-	return g.State
+	if g.Overdue > 0 {
+		state += ", overdue for " + age(g.Overdue)
+	}
+	return state
 }
 
 func age(seconds float64) string { return output.Age(time.Duration(seconds * float64(time.Second))) }

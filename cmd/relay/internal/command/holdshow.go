@@ -83,7 +83,7 @@ func only(list []holdGeneration, generation int) []holdGeneration {
 }
 
 // holdView is what show has in JSON. Events are those that wait under the generation that was
-// named, in staging order; null if none was, or the database was not asked.
+// named, in staging order; none if none was named, or the database was not asked.
 type holdView struct {
 	Generations []holdGeneration `json:"generations"`
 	Events      []heldEvent      `json:"events"`
@@ -103,7 +103,7 @@ type heldEvent struct {
 }
 
 func lookAt(ctx context.Context, h holds, list []holdGeneration, generation, limit int) (*holdView, error) {
-	view := &holdView{Generations: list}
+	view := &holdView{Generations: list, Events: []heldEvent{}}
 	d, ok := h.(*holdDatabase)
 	if !ok || generation == 0 {
 		return view, nil

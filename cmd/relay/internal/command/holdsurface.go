@@ -67,6 +67,7 @@ func seen(operation uuid.UUID, g wire.Generation) holdGeneration {
 		Operation: operation.String(), Generation: g.Generation, State: g.State, MaxGeneration: g.MaxGeneration,
 		Held: g.Held, Released: g.Released, Dropped: g.Dropped, Receipts: g.Receipts, Quarantined: g.Quarantined,
 		RegisteredAt: output.Time(g.RegisteredAt), OnExpiry: g.OnExpiry, Age: g.Age, Overdue: g.Overdue,
+		Superseded: isSuperseded(g.State, g.Generation, g.MaxGeneration),
 	}
 	if g.DecidedAt != nil {
 		h.DecidedAt = output.Time(*g.DecidedAt)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,9 @@ func pruneCommand(p Process) *cobra.Command {
 			"         long enough, and old lines of batches, of dead letters' history and of the audit of holds.\n"+
 			"         Held events are moved out of the way and stay held.",
 			"destroys an event that is not settled, waits for a retry, or is held; waits in the queue of a lock.") +
-			"\n\nA running relay does the same every minute (RELAY_MAINTENANCE). The plan reads the whole log once, to\n" +
+			"\n\nIt runs as the role maintainer (outbox-gen roles), or as the owner of the schema; the plan alone also as operator or\n" +
+			"auditor. A relay's own role may not see the view that is counted.\n" +
+			"A running relay does the same every minute (RELAY_MAINTENANCE). The plan reads the whole log once, to\n" +
 			"count. Exit status 0 done or nothing to do; 1 refused: a slot that is old enough is still needed; 5 busy: try\n" +
 			"again; 6 some slots were emptied and others not. Without a terminal, and with -o json, it needs --yes.",
 		Example: "  relay prune --dry-run\n  relay prune --yes",
@@ -102,7 +105,7 @@ func runPrune(cmd *cobra.Command, pool *pgxpool.Pool, cfg retention.Config, dryR
 	return report.answer()
 }
 
-// pruneError keeps the hints of the package.
+// pruneError keeps the hints of the package, but where another role than the relay's is meant.
 func pruneError(err error) error {
 	var refused *retention.ConfigError
 	if errors.As(err, &refused) {
@@ -112,7 +115,10 @@ func pruneError(err error) error {
 	if err == nil || e == nil {
 		return err
 	}
-	if hint := outbox.Hint(err); hint != "" {
+	var server *pgconn.PgError
+	if errors.As(err, &server) && server.Code == "42501" {
+		e.Hint = "run it as a login of the role maintainer, which outbox-gen roles makes; the plan alone also as operator or auditor"
+	} else if hint := outbox.Hint(err); hint != "" {
 		e.Hint = hint
 	}
 	return e

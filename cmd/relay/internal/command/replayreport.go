@@ -22,6 +22,7 @@ type replayReport struct {
 	Bytes      int64  `json:"bytes"` // of all in the window
 	Held       int64  `json:"held"`
 	OnTheirWay int64  `json:"on_their_way"`
+	Strays     int64  `json:"strays"` // whose subjects the stream does not have, of all in the window
 	Oldest     string `json:"oldest,omitempty"`
 	Newest     string `json:"newest,omitempty"`
 	Applied    bool   `json:"applied"`
@@ -60,6 +61,9 @@ func (r *replayReport) write(w io.Writer, format output.Format, applying bool) e
 	}
 	if r.OnTheirWay > 0 {
 		table.Add("on their way", output.Number(r.OnTheirWay), "not replayed: to be drained, waiting or given up")
+	}
+	if r.Strays > 0 {
+		table.Add("left out", output.Number(r.Strays), "the stream does not have their subjects")
 	}
 	verdict := fmt.Sprintf("Replay would publish %s again.", output.Count(r.Events, "event"))
 	if r.Events == 0 {

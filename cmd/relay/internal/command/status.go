@@ -25,8 +25,8 @@ func statusCommand(p Process) *cobra.Command {
 		Short: "Say who drains the outbox and what waits",
 		Long: effects("nothing.", "counts beyond 100,000 events of a lane, so that looking at a large backlog stays cheap.") +
 			"\n\nIt asks the database, and if RELAY_STREAM is set the broker, which publisher a relay with these settings\n" +
-			"uses now; a broker that cannot be reached changes nothing else. Exit status 0, or 1 when events wait and nobody drains; with --watch\n" +
-			"it goes on until it is interrupted, also while the database cannot be reached.",
+			"uses now, and says so when the broker cannot be reached or has no such stream. Exit status 0, or 1 when events wait and nobody\n" +
+			"drains, or the broker does not take them; with --watch it goes on until it is interrupted, also while the database cannot be reached.",
 		Example: "  relay status\n  relay status -o json",
 	})
 	load := settingFlags(c, p, settings.Database, settings.NATS, settings.Stream)
@@ -134,8 +134,7 @@ func (l *statusLook) read(ctx context.Context) (*statusReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := newStatusReport(status, l.schema)
+	report := newStatusReport(status, l.schema, l.publisher(ctx))
 	report.retain(kept)
-	report.Publisher = l.publisher(ctx)
 	return report, nil
 }

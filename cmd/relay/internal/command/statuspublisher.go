@@ -2,7 +2,10 @@ package command
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/relay"
 )
@@ -11,6 +14,8 @@ import (
 type statusPublisher struct {
 	Kind   string `json:"kind"` // fast, async, or unknown when the broker does not answer
 	Reason string `json:"reason"`
+	// Away: the broker does not take events, because it cannot be reached, or has no such stream.
+	Away bool `json:"away"`
 }
 
 // brokerTimeout bounds what status asks of the broker, which is not what it is for.
@@ -27,18 +32,23 @@ func (l *statusLook) publisher(ctx context.Context) *statusPublisher {
 	if l.js == nil {
 		js, err := dial(ctx, l.settings, func(error) {})
 		if err != nil {
-			return &statusPublisher{"unknown", err.Error()}
+			return &statusPublisher{"unknown", err.Error(), true}
 		}
 		l.js = js
 	}
 	ctx, cancel := context.WithTimeout(ctx, brokerTimeout)
 	defer cancel()
 	stream, err := l.js.Stream(ctx, l.settings.Stream)
-	if err != nil {
-		return &statusPublisher{"unknown", "stream " + l.settings.Stream + ": " + err.Error()}
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return &statusPublisher{"unknown", "stream " + l.settings.Stream + " not found", true}
+	case err != nil:
+		// A user that may not ask may publish all the same: the server does not answer it, and tells the connection.
+		denied := isDenied(err) || isDenied(l.js.Conn().LastError())
+		return &statusPublisher{"unknown", "stream " + l.settings.Stream + ": " + err.Error(), !denied}
 	}
 	c := relay.ChoosePublisher(l.settings.Publisher, l.js.Conn().ConnectedServerVersion(), &stream.CachedInfo().Config)
-	return &statusPublisher{string(c.Kind), c.Reason}
+	return &statusPublisher{string(c.Kind), c.Reason, false}
 }
 
 func (l *statusLook) close() {

@@ -55,11 +55,11 @@ type statusLane struct {
 	StreamSeq int64 `json:"stream_seq"`
 }
 
-func newStatusReport(s *relay.Status, schema string) *statusReport {
+func newStatusReport(s *relay.Status, schema string, publisher *statusPublisher) *statusReport {
 	r := &statusReport{
 		At: output.Time(s.At), Schema: schema, Group: s.Group, LaneCount: len(s.Lanes), Capped: s.Capped,
 		Backlog: waiting{s.Backlog, output.Seconds(s.OldestEvent)}, Held: waiting{s.Held, output.Seconds(s.OldestHeld)},
-		Relays: []statusRelay{}, Lanes: []statusLane{}, status: s,
+		Relays: []statusRelay{}, Lanes: []statusLane{}, Publisher: publisher, status: s,
 	}
 	for _, p := range s.Relays {
 		r.Relays = append(r.Relays, statusRelay{p.Owner, p.Version, output.Time(p.StartedAt)})
@@ -70,8 +70,8 @@ func newStatusReport(s *relay.Status, schema string) *statusReport {
 		}
 		r.Lanes = append(r.Lanes, statusLane{l.Lane, l.Owner, l.Live, l.Paging, waiting{l.Backlog, output.Seconds(l.Oldest)}, l.StreamSeq})
 	}
-	r.State, r.Verdict = judge(s, r.LiveLanes)
-	r.Healthy = r.State != statusUnattended
+	r.State, r.Verdict = judge(s, r.LiveLanes, publisher)
+	r.Healthy = r.State != statusUnattended && (r.State != statusWaiting || s.Backlog == 0)
 	return r
 }
 

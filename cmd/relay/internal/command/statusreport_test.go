@@ -43,7 +43,7 @@ func fourSlots(noon time.Time) *retention.State {
 func TestStatusOutputMatchesGoldenFiles(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	report := newStatusReport(twoLanes(), "outbox")
+	report := newStatusReport(twoLanes(), "outbox", nil)
 	report.retain(fourSlots(noon))
 	for name, format := range map[string]output.Format{"status.json": output.JSON, "status.jsonl": output.JSONL, "status.txt": output.Text} {
 		var got strings.Builder
@@ -85,9 +85,37 @@ func TestVerdicts(t *testing.T) {
 		{group(16, 16, 2, 5, 2*time.Minute), statusBehind, "Behind: 2 relays, 16 of 16 lanes owned; 5 events wait, the oldest for 2m. A relay's /readyz says why."},
 		{capped, statusBehind, "Behind: 2 relays, 16 of 16 lanes owned; at least 1,600,000 events wait, the oldest for 1h. A relay's /readyz says why."},
 	} {
-		report := newStatusReport(c.status, "outbox")
+		report := newStatusReport(c.status, "outbox", nil)
 		if report.State != c.state || report.Verdict != c.verdict || report.Healthy != (c.state != statusUnattended) {
 			t.Errorf("got %s %q, want %s %q", report.State, report.Verdict, c.state, c.verdict)
+		}
+	}
+}
+
+// TestVerdictsOfTheBroker: what the broker said counts where there are relays that could publish.
+func TestVerdictsOfTheBroker(t *testing.T) {
+	t.Parallel()
+	group := func(live int, backlog int64) *relay.Status {
+		return &relay.Status{Group: "default", Backlog: backlog, OldestEvent: 3 * time.Minute, Relays: make([]relay.RelayStatus, 1), Lanes: []relay.LaneStatus{{Live: live > 0}}}
+	}
+	away := &statusPublisher{Kind: "unknown", Reason: "stream ORDERS not found", Away: true}
+	restricted := &statusPublisher{Kind: "unknown", Reason: "stream ORDERS: permissions violation"}
+	for _, c := range []struct {
+		status    *relay.Status
+		publisher *statusPublisher
+		state     statusState
+		healthy   bool
+		verdict   string
+	}{
+		{group(1, 50), away, statusWaiting, false, "Waiting for the broker: stream ORDERS not found; 50 events wait, the oldest for 3m. Nothing is lost, attempts are not counted."},
+		{group(1, 1), away, statusWaiting, false, "Waiting for the broker: stream ORDERS not found; 1 event waits, the oldest for 3m. Nothing is lost, attempts are not counted."},
+		{group(1, 0), away, statusWaiting, true, "Waiting for the broker: stream ORDERS not found; no event waits."},
+		{group(0, 50), away, statusUnattended, false, "Nobody drains: 1 lane has no live relay; 50 events wait, the oldest for 3m."},
+		{group(1, 50), restricted, statusBehind, true, "Behind: 1 relay, 1 of 1 lane owned; 50 events wait, the oldest for 3m. A relay's /readyz says why."},
+	} {
+		report := newStatusReport(c.status, "outbox", c.publisher)
+		if report.State != c.state || report.Verdict != c.verdict || report.Healthy != c.healthy {
+			t.Errorf("got %s %q %t, want %s %q %t", report.State, report.Verdict, report.Healthy, c.state, c.verdict, c.healthy)
 		}
 	}
 }

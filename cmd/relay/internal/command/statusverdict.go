@@ -16,11 +16,12 @@ const (
 	statusBehind     statusState = "behind"     // there are relays, and events wait for long, or some lanes have no owner
 	statusIdle       statusState = "idle"       // no relay, and nothing to do for one
 	statusUnattended statusState = "unattended" // no relay, and events wait
+	statusWaiting    statusState = "waiting"    // there are relays, and the broker does not take events
 )
 
 func (s statusState) colour() output.Colour {
 	switch s {
-	case statusUnattended:
+	case statusUnattended, statusWaiting:
 		return output.Red
 	case statusBehind:
 		return output.Yellow
@@ -33,8 +34,8 @@ func (s statusState) colour() output.Colour {
 // lane of a killed pod is taken over well within it.
 const late = time.Minute
 
-// judge says how a group is, in a word and in a sentence.
-func judge(s *relay.Status, liveLanes int) (statusState, string) {
+// judge says how a group is, in a word and in a sentence. Publisher is what the broker said, nil if it was not asked.
+func judge(s *relay.Status, liveLanes int, publisher *statusPublisher) (statusState, string) {
 	events := output.Count(s.Backlog, "event")
 	if s.Capped {
 		events = "at least " + events
@@ -51,6 +52,11 @@ func judge(s *relay.Status, liveLanes int) (statusState, string) {
 			haveNo(len(s.Lanes)), events, wait, output.Age(s.OldestEvent))
 	case liveLanes == 0:
 		return statusIdle, fmt.Sprintf("Nobody drains: %s no live relay; no event waits.", haveNo(len(s.Lanes)))
+	case publisher != nil && publisher.Away && s.Backlog > 0:
+		return statusWaiting, fmt.Sprintf("Waiting for the broker: %s; %s %s, the oldest for %s. Nothing is lost, attempts are not counted.",
+			publisher.Reason, events, wait, output.Age(s.OldestEvent))
+	case publisher != nil && publisher.Away:
+		return statusWaiting, fmt.Sprintf("Waiting for the broker: %s; no event waits.", publisher.Reason)
 	case s.Backlog > 0 && s.OldestEvent > late:
 		return statusBehind, fmt.Sprintf("Behind: %s, %s; %s %s, the oldest for %s. A relay's /readyz says why.",
 			relays, lanes, events, wait, output.Age(s.OldestEvent))

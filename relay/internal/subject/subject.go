@@ -1,12 +1,12 @@
-package check
+package subject
 
 import (
 	"slices"
 	"strings"
 )
 
-// captures reports whether every subject that matches want also matches pattern.
-func captures(pattern, want string) bool {
+// Captures reports whether every subject that matches want also matches pattern.
+func Captures(pattern, want string) bool {
 	p, w := strings.Split(pattern, "."), strings.Split(want, ".")
 	for i, token := range p {
 		switch {
@@ -21,8 +21,13 @@ func captures(pattern, want string) bool {
 	return len(p) == len(w)
 }
 
-// overlaps reports whether some subject matches both patterns.
-func overlaps(a, b string) bool {
+// Captured reports whether one of the patterns captures want.
+func Captured(patterns []string, want string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return Captures(pattern, want) })
+}
+
+// Overlaps reports whether some subject matches both patterns.
+func Overlaps(a, b string) bool {
 	x, y := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(x), len(y)) {
 		switch {
@@ -35,9 +40,4 @@ func overlaps(a, b string) bool {
 		}
 	}
 	return true
-}
-
-func sorted(texts []string) []string {
-	slices.Sort(texts)
-	return texts
 }
