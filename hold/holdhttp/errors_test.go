@@ -21,13 +21,15 @@ func TestEveryRouteWantsCredentials(t *testing.T) {
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			for name, edit := range map[string]func(*http.Request){
-				"none":      func(*http.Request) {},
-				"unknown":   func(r *http.Request) { r.Header.Set("Authorization", "Bearer guess") },
-				"basic":     func(r *http.Request) { r.SetBasicAuth("checkout", checkout) },
-				"no scheme": func(r *http.Request) { r.Header.Set("Authorization", checkout) },
-				"empty":     func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") },
-				"a part":    func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+checkout[1:]) },
-				"hash":      func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+holdhttp.HashToken(checkout)) },
+				"none":         func(*http.Request) {},
+				"unknown":      func(r *http.Request) { r.Header.Set("Authorization", "Bearer guess") },
+				"basic":        func(r *http.Request) { r.SetBasicAuth("checkout", checkout) },
+				"other scheme": func(r *http.Request) { r.Header.Set("Authorization", "Basic "+checkout) },
+				"two spaces":   func(r *http.Request) { r.Header.Set("Authorization", "Bearer  "+checkout) },
+				"no scheme":    func(r *http.Request) { r.Header.Set("Authorization", checkout) },
+				"empty":        func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") },
+				"a part":       func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+checkout[1:]) },
+				"hash":         func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+holdhttp.HashToken(checkout)) },
 				"twice": func(r *http.Request) {
 					r.Header["Authorization"] = []string{"Bearer " + checkout, "Bearer " + checkout}
 				},
@@ -66,8 +68,15 @@ func TestCallerNeedsRoleAndPlace(t *testing.T) {
 // Without its name in the settings the role of an operator is like any other.
 func TestOperatorsExistOnlyByName(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *holdhttp.Config) { c.OperatorRole = "" })
-	wantProblem(t, b.get(t, alice), http.StatusForbidden, wire.CallerNotAllowed)
+	unnamed := holdhttp.Token{SHA256: holdhttp.HashToken("unnamed-secret-0123456"), Caller: holdhttp.Caller{Name: "unnamed", Roles: []string{""}}}
+	others, err := holdhttp.NewTokens(unnamed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := setup(t, func(c *holdhttp.Config) { c.OperatorRole, c.Authenticators = "", append(c.Authenticators, others) })
+	for _, token := range []string{alice, "unnamed-secret-0123456"} {
+		wantProblem(t, b.get(t, token), http.StatusForbidden, wire.CallerNotAllowed)
+	}
 }
 
 func TestStatesThatForbid(t *testing.T) {
@@ -247,6 +256,8 @@ func TestSettingsThatWouldLetAnybodyInAreRefused(t *testing.T) {
 		"is nil":             func(c *holdhttp.Config) { c.Authenticators = []holdhttp.Authenticator{nil} },
 		"nobody may call":    func(c *holdhttp.Config) { c.Callers = nil },
 		"control characters": func(c *holdhttp.Config) { c.Callers = []string{"a\nb"} },
+		`caller "a\xff"`:     func(c *holdhttp.Config) { c.Callers = []string{"a\xff"} },
+		`caller ""`:          func(c *holdhttp.Config) { c.Callers = []string{""} },
 		"that of services":   func(c *holdhttp.Config) { c.OperatorRole = "service" },
 		"timeout":            func(c *holdhttp.Config) { c.Timeout = -1 },
 		"largest body":       func(c *holdhttp.Config) { c.MaxBody = -1 },
@@ -271,6 +282,7 @@ func TestSettingsThatWouldLetAnybodyInAreRefused(t *testing.T) {
 	for part, list := range map[string][]holdhttp.Token{
 		"no token":      {},
 		"64 hex":        {{SHA256: "abc", Caller: caller}},
+		"64 hexa":       {{SHA256: sum + "00", Caller: caller}},
 		"empty":         {{SHA256: holdhttp.HashToken(""), Caller: caller}},
 		"twice":         {{SHA256: sum, Caller: caller}, {SHA256: strings.ToUpper(sum), Caller: caller}},
 		"no valid name": {{SHA256: sum}},
