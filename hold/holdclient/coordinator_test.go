@@ -14,22 +14,31 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/hold/holdclient"
+	"github.com/holdfast-dev/holdfast/hold/receipt"
 	"github.com/holdfast-dev/holdfast/hold/saga"
 	"github.com/holdfast-dev/holdfast/hold/wire"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
-// refusing is a surface that answers with a problem about the generation, wherever a path ends in one of the verbs.
-func refusing(p wire.Problem, h outbox.Hold, asked *atomic.Int64, next http.Handler, verbs ...string) http.Handler {
-	p.Operation, p.Generation, p.State = &h.Operation, h.Generation, p.Type.StateOf()
+// refusing is a surface that answers with a problem wherever a path ends in one of the verbs. It is about a
+// generation, or about the one of the path if that is the zero value.
+func refusing(p wire.Problem, about outbox.Hold, asked *atomic.Int64, next http.Handler, verbs ...string) http.Handler {
+	p.State = p.Type.StateOf()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, verb := range verbs {
-			if strings.HasSuffix(r.URL.Path, "/"+verb) {
-				asked.Add(1)
-				_ = p.Write(w)
-				return
+			h := about
+			if path := strings.Split(r.URL.Path, "/"); path[len(path)-1] != verb {
+				continue
+			} else if h == (outbox.Hold{}) {
+				h.Operation, _ = wire.ParseOperation(path[len(path)-3])
+				h.Generation, _ = wire.ParseGeneration(path[len(path)-2])
 			}
+			asked.Add(1)
+			answer := p
+			answer.Operation, answer.Generation = &h.Operation, h.Generation
+			_ = answer.Write(w) // to a client that waits for it
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -68,6 +77,44 @@ func TestProblemsAsACoordinatorJudgesThem(t *testing.T) {
 	}
 }
 
+// TestProblemAboutSomethingElseIsNoAnswer: a refusal of another operation, or of another generation, says nothing
+// about this one. A coordinator would go by its state, and by its highest generation.
+func TestProblemAboutSomethingElseIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	h := outbox.Hold{Operation: uuid.New(), Generation: 3}
+	key, err := receipt.ParseStepKey("person")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []outbox.Hold{{Operation: uuid.New(), Generation: 3}, {Operation: h.Operation, Generation: 2}} {
+		var asked atomic.Int64
+		address := serve(t, refusing(wire.NewProblem(wire.GenerationSuperseded), other, &asked, nil, wire.Register, wire.Release, wire.Cancel, "persons"))
+		p := holdclient.Participant{Client: dial(t, address)}
+		for verb, err := range map[string]error{
+			wire.Register: second(p.Register(t.Context(), h)), wire.Release: second(p.Release(t.Context(), h)), wire.Cancel: second(p.Cancel(t.Context(), h)),
+		} {
+			var refused *outbox.HoldRefusedError
+			if !errors.Is(err, holdclient.ErrUnknownOutcome) || errors.As(err, &refused) || saga.Judge(err) != saga.Retry {
+				t.Errorf("%s: %v", verb, err)
+			}
+		}
+		if n := asked.Load(); n != 12 {
+			t.Errorf("%d calls", n)
+		}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/persons", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := p.Client.Do(request, wire.Step{Operation: h.Operation, Generation: h.Generation, Key: key})
+		if err == nil {
+			err = response.Body.Close()
+		}
+		if err == nil || saga.Judge(err) != saga.Retry {
+			t.Errorf("a write: %v", err)
+		}
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // TestReleasedElsewhereIsNoNextGeneration: a coordinator takes the next generation after one that was cancelled or
@@ -89,7 +136,7 @@ func TestReleasedElsewhereIsNoNextGeneration(t *testing.T) {
 			problem := wire.NewProblem(w.kind)
 			problem.MaxGeneration = 4
 			var asked atomic.Int64
-			client := dial(t, serve(t, refusing(problem, p.hold, &asked, p.handler, wire.Register)))
+			client := dial(t, serve(t, refusing(problem, outbox.Hold{}, &asked, p.handler, wire.Register)))
 			b := outboxtest.NewDatabase(t)
 			store, err := saga.New(saga.Config{})
 			if err != nil {
