@@ -38,8 +38,8 @@ func TestEveryRouteWantsCredentials(t *testing.T) {
 			} {
 				got := b.call(t, "", method, path, "", edit)
 				wantProblem(t, got, http.StatusUnauthorized, wire.Unauthenticated)
-				if got.header.Get("WWW-Authenticate") == "" {
-					t.Errorf("%s %s with %s: no challenge", method, path, name)
+				if got.header.Get("WWW-Authenticate") == "" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+					t.Errorf("%s %s with %s: no challenge, or no type to hold to", method, path, name)
 				}
 			}
 		}
@@ -189,6 +189,8 @@ func TestFaultsOfTheDatabaseAreNotTold(t *testing.T) {
 		"a bug":        {"22012", http.StatusInternalServerError, wire.Internal},
 		"a deadlock":   {"40P01", http.StatusServiceUnavailable, wire.Unavailable},
 		"a full disk":  {"53100", http.StatusServiceUnavailable, wire.Unavailable},
+		"no server":    {"08006", http.StatusServiceUnavailable, wire.Unavailable},
+		"a lock":       {"55P03", http.StatusServiceUnavailable, wire.Unavailable},
 		"a stop":       {"57P01", http.StatusServiceUnavailable, wire.Unavailable},
 		"a standby":    {"25006", http.StatusServiceUnavailable, wire.Unavailable},
 		"no right":     {"42501", http.StatusInternalServerError, wire.Internal},
