@@ -3,6 +3,7 @@ package holdhttp_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -291,6 +292,27 @@ func TestSettingsThatWouldLetAnybodyInAreRefused(t *testing.T) {
 	} {
 		if _, err := holdhttp.NewTokens(list...); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("tokens, %s: error is %v", part, err)
+		}
+	}
+}
+
+// A hash counts to its last digit.
+func TestTokenIsItsWholeHash(t *testing.T) {
+	t.Parallel()
+	sum := holdhttp.HashToken(checkout)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", "bearer "+checkout) // the scheme in any case
+	for i := range len(sum) + 1 {
+		other := []byte(sum)
+		if i < len(sum) {
+			other[i] = "10"[min(1, sum[i]-'0')] // another digit
+		}
+		list, err := holdhttp.NewTokens(holdhttp.Token{SHA256: string(other), Caller: holdhttp.Caller{Name: "checkout"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := list.Authenticate(r); errors.Is(err, holdhttp.ErrNoCredentials) != (i < len(sum)) {
+			t.Errorf("a hash that differs at %d of %d: %v", i, len(sum), err)
 		}
 	}
 }

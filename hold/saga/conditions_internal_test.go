@@ -169,3 +169,37 @@ func TestNextGenerationIsNoStepBack(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsLastForEveryParticipant: a reconciler asks one after the other, and each may take its whole time. Nobody else
+// takes the turn meanwhile.
+func TestTurnsLastForEveryParticipant(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := outboxtest.NewDatabase(t).Pool
+	for file, c := range map[string]struct {
+		state, ends string
+		args        []any
+	}{
+		"claim_compensation.sql": {longOver, "lease_expires_at", []any{uuid.New(), time.Minute, time.Hour, "t"}},
+		"claim_release.sql":      {completed, "next_attempt_at", []any{time.Minute}},
+	} {
+		id := uuid.New()
+		if _, err := db.Exec(t.Context(), `INSERT INTO outbox.saga_operation (operation_id, kind, lease_holder, lease_expires_at, basis, request_digest, digest_key_id, participants)
+			VALUES ($1, 'k', $1, clock_timestamp(), '{}', $2, 'key', '{a,b,c}')`, id, make([]byte, 32)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(t.Context(), `UPDATE outbox.saga_operation SET `+c.state+` WHERE operation_id = $1`, id); err != nil {
+			t.Fatal(err)
+		}
+		if turns, err := query(t.Context(), s, db, file, pgx.RowToStructByPos[turn], append([]any{id, 1}, c.args...)...); err != nil || len(turns) != 1 {
+			t.Fatalf("%s: %v, %v", file, turns, err)
+		}
+		var left time.Duration
+		if err := db.QueryRow(t.Context(), `SELECT `+c.ends+` - clock_timestamp() FROM outbox.saga_operation WHERE operation_id = $1`, id).Scan(&left); err != nil || left < 3*time.Minute {
+			t.Errorf("%s: the turn lasts %s for 3 participants of a minute, %v", file, left, err)
+		}
+	}
+}
