@@ -317,6 +317,22 @@ func TestTokenIsItsWholeHash(t *testing.T) {
 	}
 }
 
+// What cannot travel in a header as one token is none, whoever wrote its hash into the settings.
+func TestTokenThatCannotBeOneIsBad(t *testing.T) {
+	t.Parallel()
+	for name, token := range map[string]string{"a space": "a b", "a tab": "a\tb", "no ASCII": "schlüssel", "too long": strings.Repeat("x", 16<<10+1)} {
+		list, err := holdhttp.NewTokens(holdhttp.Token{SHA256: holdhttp.HashToken(token), Caller: holdhttp.Caller{Name: "checkout"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		if caller, err := list.Authenticate(r); !errors.Is(err, holdhttp.ErrBadCredentials) {
+			t.Errorf("%s: caller is %+v, %v", name, caller, err)
+		}
+	}
+}
+
 func TestRefusalsOfHeldWrites(t *testing.T) {
 	t.Parallel()
 	if _, is := wire.WriteRefusalOf(errors.New("other")); is {

@@ -164,6 +164,14 @@ func TestUnknownKindIsSkipped(t *testing.T) {
 		t.Errorf("report is %+v", r)
 	}
 	b.wantState(id, saga.StateInProgress)
+	// Nor is the release of one that is completed tried, and counted as failed.
+	b.exec(`UPDATE outbox.saga_operation SET state = 'completed', result = '{}', lease_holder = NULL, lease_expires_at = NULL, next_attempt_at = clock_timestamp()`)
+	if r := b.tick(stranger); r.PutOff != 0 || r.Released != 0 || r.Waiting.Unhandled != 1 {
+		t.Errorf("completed: report is %+v", r)
+	}
+	if n := read[int](t, b.Pool, `SELECT attempts FROM outbox.saga_operation`); n != 0 || b.released(id) {
+		t.Errorf("%d attempts, released: %v", n, b.released(id))
+	}
 }
 
 // TestLiveOperationsDoNotHideOne: ten thousand of them, all older.
