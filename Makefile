@@ -95,7 +95,7 @@ chaos: ## random load and faults against real processes, then the proof (SEED=, 
 finalize-storm: ## random clients, crashes and lost calls on the two services of e2e/finalize (FINALIZE_FOR=, SEED=)
 	go test -count=1 -v -timeout 30m -run '^TestFinalizeStorm$$' ./e2e/finalize -finalize.for=$(FINALIZE_FOR) -finalize.seed=$(SEED)
 
-mutants: ## plant one bug after another and see chaos catch it
+mutants: ## plant one bug after another and see chaos, or a test, catch it
 	go run ./e2e/mutants
 
 fuzz: ## run each fuzz target for FUZZTIME (default 30s)

@@ -31,7 +31,7 @@ func TestEveryMutantCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := load(t, tree, "./relay/...", "./consumers/...")
+	program := load(t, tree, "./relay/...", "./consumers/...", "./hold/...")
 	checked := 0
 	for _, m := range list {
 		files, err := m.apply(tree.read)

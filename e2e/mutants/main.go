@@ -29,9 +29,9 @@ type settings struct {
 type result struct {
 	Name     string   `json:"name"`
 	Caught   bool     `json:"caught"`
-	By       []string `json:"by"`       // what it violated
-	Expected bool     `json:"expected"` // and that was among what was expected
-	Seed     uint64   `json:"seed"`
+	By       []string `json:"by"`             // what it violated
+	Expected bool     `json:"expected"`       // and that was among what was expected
+	Seed     uint64   `json:"seed,omitempty"` // of chaos
 	Seconds  float64  `json:"seconds"`
 }
 
@@ -99,12 +99,14 @@ func (l *laboratory) run(ctx context.Context, chosen []*mutant) (bool, error) {
 	if l.tree, err = findTree(ctx); err != nil {
 		return false, err
 	}
-	l.chaos = filepath.Join(l.dir, "chaos")
-	if err := l.tree.build(ctx, nil, l.dir, l.chaos, "./e2e/chaos"); err != nil {
-		return false, err
-	}
-	if err := l.control(ctx); err != nil {
-		return false, err
+	if slices.ContainsFunc(chosen, func(m *mutant) bool { return m.tests == "" }) {
+		l.chaos = filepath.Join(l.dir, "chaos")
+		if err := l.tree.build(ctx, nil, l.dir, l.chaos, "./e2e/chaos"); err != nil {
+			return false, err
+		}
+		if err := l.control(ctx); err != nil {
+			return false, err
+		}
 	}
 	var results []result
 	survivors := []string{}
@@ -154,6 +156,15 @@ func (l *laboratory) hunt(ctx context.Context, m *mutant) (result, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return r, err
 	}
+	if m.tests != "" {
+		broken, err := l.tree.suite(ctx, m, dir)
+		if err != nil {
+			return r, err
+		}
+		r.Caught, r.By, r.Expected = len(broken) > 0, broken, m.expected(broken)
+		r.Seconds = time.Since(began).Seconds()
+		return r, os.RemoveAll(dir)
+	}
 	relay := filepath.Join(dir, "relay")
 	if err := l.tree.build(ctx, m, dir, relay, "./cmd/relay"); err != nil {
 		return r, err
@@ -188,5 +199,9 @@ func (r result) String() string {
 	if !r.Expected {
 		note = ", which was not expected"
 	}
-	return fmt.Sprintf("caught by %s%s (seed %d, %.0f s)", strings.Join(r.By, ", "), note, r.Seed, r.Seconds)
+	seed := ""
+	if r.Seed > 0 {
+		seed = fmt.Sprintf("seed %d, ", r.Seed)
+	}
+	return fmt.Sprintf("caught by %s%s (%s%.0f s)", strings.Join(r.By, ", "), note, seed, r.Seconds)
 }

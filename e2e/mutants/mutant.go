@@ -16,7 +16,8 @@ var listFiles embed.FS
 type mutant struct {
 	name     string
 	what     string   // the bug, in one sentence
-	caughtBy []string // invariants of which at least one must see it
+	tests    string   // the package whose tests must see it, such as ./hold/saga; chaos must if it is empty
+	caughtBy []string // invariants, or tests of that package, of which at least one must see it
 	faults   string   // kinds of faults that bring it out; all by default
 	window   string   // the stream's dedup window, which may hide it; chaos's by default
 	hunks    []hunk
@@ -76,6 +77,8 @@ func parse(name, text string) (*mutant, error) {
 			m.what = value
 		case "caught by":
 			m.caughtBy = strings.Split(value, ", ")
+		case "tests":
+			m.tests = value
 		case "faults":
 			m.faults = value
 		case "window":

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,22 +43,65 @@ func TestEveryMutantFitsTheSource(t *testing.T) {
 				t.Errorf("mutant %s does not change %s: %v", m.name, name, err)
 			}
 		}
+		seers := known
+		if m.tests != "" {
+			seers = testsOf(t, tree, m.tests)
+		}
 		for _, name := range m.caughtBy {
-			if !slices.Contains(known, name) {
-				t.Errorf("mutant %s: there is no invariant %s", m.name, name)
+			if !slices.Contains(seers, name) {
+				t.Errorf("mutant %s: there is no invariant, or test, %s", m.name, name)
 			}
+		}
+	}
+}
+
+// testsOf are the names of the tests of a package.
+func testsOf(t *testing.T, tree *tree, folder string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(tree.root, filepath.FromSlash(folder), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+			names = append(names, match[1])
+		}
+	}
+	return names
+}
+
+func TestVerdictOfTests(t *testing.T) {
+	t.Parallel()
+	exit := errors.New("exit status 1")
+	for text, want := range map[string]struct {
+		err    error
+		failed string
+		is     bool // a verdict
+	}{
+		"ok  \tx/y\t1.2s\n":                                   {nil, "", true},
+		"ok  \tx/y\t1.2s [no tests to run]\n":                 {nil, "", false},
+		"--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/b\nFAIL": {exit, "TestA", true},
+		"# x/y\n./a.go:1: undefined\nFAIL":                    {exit, "", false},
+	} {
+		names, err := verdict(text, want.err)
+		if (err == nil) != want.is || strings.Join(names, ",") != want.failed {
+			t.Errorf("%q: %v, %v", text, names, err)
 		}
 	}
 }
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	got, err := parse("x", "what: a bug\ncaught by: a, b\nfaults: c,d\nwindow: 1s\nfile: f\n<<<<\n\tone\n====\n>>>>\n<<<<\ntwo\n====\n2\n\n2\n>>>>\n")
+	got, err := parse("x", "what: a bug\ncaught by: a, b\ntests: ./t\nfaults: c,d\nwindow: 1s\nfile: f\n<<<<\n\tone\n====\n>>>>\n<<<<\ntwo\n====\n2\n\n2\n>>>>\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &mutant{
-		name: "x", what: "a bug", caughtBy: []string{"a", "b"}, faults: "c,d", window: "1s",
+		name: "x", what: "a bug", caughtBy: []string{"a", "b"}, tests: "./t", faults: "c,d", window: "1s",
 		hunks: []hunk{{file: "f", old: "\tone"}, {file: "f", old: "two", new: "2\n\n2"}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mutant{}, hunk{})); diff != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,10 +30,27 @@ func (t *tree) read(file string) (string, error) {
 	return string(text), err
 }
 
+// mutate writes the mutated files into a directory, and returns them by the names of the true ones.
+func (t *tree) mutate(m *mutant, dir string) (map[string]string, error) {
+	files, err := m.apply(t.read)
+	if err != nil {
+		return nil, err
+	}
+	replace := map[string]string{}
+	for file, text := range files {
+		mutated := filepath.Join(dir, strconv.Itoa(len(replace)+1)+"-"+filepath.Base(file))
+		if err := os.WriteFile(mutated, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+		replace[filepath.Join(t.root, filepath.FromSlash(file))] = mutated
+	}
+	return replace, nil
+}
+
 // overlay writes the mutated files into a directory, and what go build needs to take them in
 // place of the true ones, with the clock of chaos. It returns the name of that.
 func (t *tree) overlay(ctx context.Context, m *mutant, dir string) (string, error) {
-	files, err := m.apply(t.read)
+	files, err := t.mutate(m, dir)
 	if err != nil {
 		return "", err
 	}
@@ -40,15 +58,7 @@ func (t *tree) overlay(ctx context.Context, m *mutant, dir string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	n := 0
-	for file, text := range files {
-		n++
-		mutated := filepath.Join(dir, strconv.Itoa(n)+"-"+filepath.Base(file))
-		if err := os.WriteFile(mutated, []byte(text), 0o644); err != nil {
-			return "", err
-		}
-		replace[filepath.Join(t.root, filepath.FromSlash(file))] = mutated
-	}
+	maps.Copy(replace, files)
 	return fault.WriteOverlay(dir, replace)
 }
 

@@ -64,7 +64,7 @@ func (c *Client) Register(ctx context.Context, h outbox.Hold, expiry Expiry) (wi
 		at := expiry.At.UTC()
 		request.ExpiresAt = &at
 	}
-	answer, err := call(ctx, c, http.MethodPost, wire.VerbPath(h, wire.Register), request,
+	answer, err := call(ctx, c, http.MethodPost, wire.VerbPath(h, wire.Register), h, request,
 		func(a wire.Answer) bool { return about(a, h, "") })
 	return answer, explain("register", h, err)
 }
@@ -73,7 +73,7 @@ func (c *Client) Register(ctx context.Context, h outbox.Hold, expiry Expiry) (wi
 //
 // Errors: as of Register, and outbox.ErrGenerationCancelled: the other decision was first.
 func (c *Client) Release(ctx context.Context, h outbox.Hold, reason string) (wire.Answer, error) {
-	answer, err := call(ctx, c, http.MethodPost, wire.VerbPath(h, wire.Release), wire.DecideRequest{Reason: reason},
+	answer, err := call(ctx, c, http.MethodPost, wire.VerbPath(h, wire.Release), h, wire.DecideRequest{Reason: reason},
 		func(a wire.Answer) bool { return about(a, h, hold.Released) })
 	return answer, explain("release", h, err)
 }
@@ -86,7 +86,7 @@ func (c *Client) Release(ctx context.Context, h outbox.Hold, reason string) (wir
 // [*ProblemError] of the type wire.CompensationIncomplete, beside ErrUnknownOutcome, says that
 // the generation is cancelled and that something is not undone yet.
 func (c *Client) Cancel(ctx context.Context, h outbox.Hold, reason string) (wire.CancelAnswer, error) {
-	answer, err := call(ctx, c, http.MethodPost, wire.VerbPath(h, wire.Cancel), wire.DecideRequest{Reason: reason},
+	answer, err := call(ctx, c, http.MethodPost, wire.VerbPath(h, wire.Cancel), h, wire.DecideRequest{Reason: reason},
 		func(a wire.CancelAnswer) bool { return about(a.Answer, h, hold.Cancelled) })
 	return answer, explain("cancel", h, err)
 }
@@ -100,7 +100,7 @@ func (c *Client) Get(ctx context.Context, operation uuid.UUID, after int) (wire.
 	if after > 0 {
 		path += "?" + wire.AfterQuery + "=" + strconv.Itoa(after)
 	}
-	answer, err := call(ctx, c, http.MethodGet, path, nil, func(o wire.Operation) bool { return o.Operation == operation })
+	answer, err := call(ctx, c, http.MethodGet, path, outbox.Hold{Operation: operation}, nil, func(o wire.Operation) bool { return o.Operation == operation })
 	if err != nil {
 		return wire.Operation{}, fmt.Errorf("get operation %s: %w", operation, err)
 	}
@@ -130,7 +130,7 @@ func (c *Client) Do(request *http.Request, step wire.Step) (*http.Response, erro
 	if err != nil {
 		return nil, fmt.Errorf("send step %s: %w", step.Key, withoutAddress(err))
 	}
-	if err := Problem(response); err != nil {
+	if err := concerning(step.Hold(), Problem(response)); err != nil {
 		_ = response.Body.Close() // what was needed of it has been read
 		return nil, fmt.Errorf("send step %s: %w", step.Key, err)
 	}
@@ -162,8 +162,21 @@ func explain(verb string, h outbox.Hold, err error) error {
 // errForeign is an answer that nobody gave who understood the call.
 var errForeign = errors.New("the answer is not one to this call")
 
-// call makes attempts until one has an outcome. right judges what was answered.
-func call[T any](ctx context.Context, c *Client, method, path string, request any, right func(T) bool) (T, error) {
+// concerning takes a problem that names another generation than h for the foreign answer that it is. In h a
+// generation of 0 is any.
+func concerning(h outbox.Hold, err error) error {
+	var p *ProblemError
+	if !errors.As(err, &p) || p.Operation == uuid.Nil {
+		return err
+	}
+	if p.Operation != h.Operation || h.Generation != 0 && p.Generation != h.Generation {
+		return errForeign
+	}
+	return err
+}
+
+// call makes attempts until one has an outcome. h is what it is about, right judges what was answered.
+func call[T any](ctx context.Context, c *Client, method, path string, h outbox.Hold, request any, right func(T) bool) (T, error) {
 	var none T
 	var body []byte
 	if request != nil {
@@ -179,7 +192,7 @@ func call[T any](ctx context.Context, c *Client, method, path string, request an
 			return none, err
 		}
 		var answer T
-		err = c.try(ctx, method, path, token, body, &answer)
+		err = concerning(h, c.try(ctx, method, path, token, body, &answer))
 		if err == nil && right(answer) {
 			return answer, nil
 		}

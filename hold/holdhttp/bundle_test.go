@@ -209,6 +209,9 @@ func wantAnswer[T any](t testing.TB, got answer) T {
 	if got.status != http.StatusOK || got.header.Get("Content-Type") != wire.JSONType {
 		t.Fatalf("answer is %d %s: %s", got.status, got.header.Get("Content-Type"), got.body)
 	}
+	if got.header.Get("Cache-Control") != "no-store" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("answer without a header: %v", got.header)
+	}
 	decoder := json.NewDecoder(strings.NewReader(got.body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&into); err != nil {

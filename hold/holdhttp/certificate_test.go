@@ -151,6 +151,26 @@ func TestUnverifiedCertificateIsNone(t *testing.T) {
 	}
 }
 
+// A verified certificate of somebody else is bad, whatever another authenticator might say.
+func TestVerifiedCertificateOfAnotherIsBad(t *testing.T) {
+	t.Parallel()
+	certificates, err := holdhttp.NewCertificates(map[string]holdhttp.Caller{identity: {Name: "checkout"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uri, want := range map[string]error{identity: nil, identity + "2": holdhttp.ErrBadCredentials} {
+		u, err := url.Parse(uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{URIs: []*url.URL{u}}}}}
+		if caller, err := certificates.Authenticate(r); !errors.Is(err, want) {
+			t.Errorf("%s: caller is %+v, %v", uri, caller, err)
+		}
+	}
+}
+
 func TestCertificateSettings(t *testing.T) {
 	t.Parallel()
 	caller := holdhttp.Caller{Name: "checkout"}

@@ -3,6 +3,7 @@ package holdhttp_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -21,13 +22,15 @@ func TestEveryRouteWantsCredentials(t *testing.T) {
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			for name, edit := range map[string]func(*http.Request){
-				"none":      func(*http.Request) {},
-				"unknown":   func(r *http.Request) { r.Header.Set("Authorization", "Bearer guess") },
-				"basic":     func(r *http.Request) { r.SetBasicAuth("checkout", checkout) },
-				"no scheme": func(r *http.Request) { r.Header.Set("Authorization", checkout) },
-				"empty":     func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") },
-				"a part":    func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+checkout[1:]) },
-				"hash":      func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+holdhttp.HashToken(checkout)) },
+				"none":         func(*http.Request) {},
+				"unknown":      func(r *http.Request) { r.Header.Set("Authorization", "Bearer guess") },
+				"basic":        func(r *http.Request) { r.SetBasicAuth("checkout", checkout) },
+				"other scheme": func(r *http.Request) { r.Header.Set("Authorization", "Basic "+checkout) },
+				"two spaces":   func(r *http.Request) { r.Header.Set("Authorization", "Bearer  "+checkout) },
+				"no scheme":    func(r *http.Request) { r.Header.Set("Authorization", checkout) },
+				"empty":        func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") },
+				"a part":       func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+checkout[1:]) },
+				"hash":         func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+holdhttp.HashToken(checkout)) },
 				"twice": func(r *http.Request) {
 					r.Header["Authorization"] = []string{"Bearer " + checkout, "Bearer " + checkout}
 				},
@@ -36,8 +39,8 @@ func TestEveryRouteWantsCredentials(t *testing.T) {
 			} {
 				got := b.call(t, "", method, path, "", edit)
 				wantProblem(t, got, http.StatusUnauthorized, wire.Unauthenticated)
-				if got.header.Get("WWW-Authenticate") == "" {
-					t.Errorf("%s %s with %s: no challenge", method, path, name)
+				if got.header.Get("WWW-Authenticate") == "" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+					t.Errorf("%s %s with %s: no challenge, or no type to hold to", method, path, name)
 				}
 			}
 		}
@@ -66,8 +69,15 @@ func TestCallerNeedsRoleAndPlace(t *testing.T) {
 // Without its name in the settings the role of an operator is like any other.
 func TestOperatorsExistOnlyByName(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *holdhttp.Config) { c.OperatorRole = "" })
-	wantProblem(t, b.get(t, alice), http.StatusForbidden, wire.CallerNotAllowed)
+	unnamed := holdhttp.Token{SHA256: holdhttp.HashToken("unnamed-secret-0123456"), Caller: holdhttp.Caller{Name: "unnamed", Roles: []string{""}}}
+	others, err := holdhttp.NewTokens(unnamed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := setup(t, func(c *holdhttp.Config) { c.OperatorRole, c.Authenticators = "", append(c.Authenticators, others) })
+	for _, token := range []string{alice, "unnamed-secret-0123456"} {
+		wantProblem(t, b.get(t, token), http.StatusForbidden, wire.CallerNotAllowed)
+	}
 }
 
 func TestStatesThatForbid(t *testing.T) {
@@ -180,6 +190,8 @@ func TestFaultsOfTheDatabaseAreNotTold(t *testing.T) {
 		"a bug":        {"22012", http.StatusInternalServerError, wire.Internal},
 		"a deadlock":   {"40P01", http.StatusServiceUnavailable, wire.Unavailable},
 		"a full disk":  {"53100", http.StatusServiceUnavailable, wire.Unavailable},
+		"no server":    {"08006", http.StatusServiceUnavailable, wire.Unavailable},
+		"a lock":       {"55P03", http.StatusServiceUnavailable, wire.Unavailable},
 		"a stop":       {"57P01", http.StatusServiceUnavailable, wire.Unavailable},
 		"a standby":    {"25006", http.StatusServiceUnavailable, wire.Unavailable},
 		"no right":     {"42501", http.StatusInternalServerError, wire.Internal},
@@ -247,6 +259,8 @@ func TestSettingsThatWouldLetAnybodyInAreRefused(t *testing.T) {
 		"is nil":             func(c *holdhttp.Config) { c.Authenticators = []holdhttp.Authenticator{nil} },
 		"nobody may call":    func(c *holdhttp.Config) { c.Callers = nil },
 		"control characters": func(c *holdhttp.Config) { c.Callers = []string{"a\nb"} },
+		`caller "a\xff"`:     func(c *holdhttp.Config) { c.Callers = []string{"a\xff"} },
+		`caller ""`:          func(c *holdhttp.Config) { c.Callers = []string{""} },
 		"that of services":   func(c *holdhttp.Config) { c.OperatorRole = "service" },
 		"timeout":            func(c *holdhttp.Config) { c.Timeout = -1 },
 		"largest body":       func(c *holdhttp.Config) { c.MaxBody = -1 },
@@ -271,12 +285,50 @@ func TestSettingsThatWouldLetAnybodyInAreRefused(t *testing.T) {
 	for part, list := range map[string][]holdhttp.Token{
 		"no token":      {},
 		"64 hex":        {{SHA256: "abc", Caller: caller}},
+		"64 hexa":       {{SHA256: sum + "00", Caller: caller}},
 		"empty":         {{SHA256: holdhttp.HashToken(""), Caller: caller}},
 		"twice":         {{SHA256: sum, Caller: caller}, {SHA256: strings.ToUpper(sum), Caller: caller}},
 		"no valid name": {{SHA256: sum}},
 	} {
 		if _, err := holdhttp.NewTokens(list...); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("tokens, %s: error is %v", part, err)
+		}
+	}
+}
+
+// A hash counts to its last digit.
+func TestTokenIsItsWholeHash(t *testing.T) {
+	t.Parallel()
+	sum := holdhttp.HashToken(checkout)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", "bearer "+checkout) // the scheme in any case
+	for i := range len(sum) + 1 {
+		other := []byte(sum)
+		if i < len(sum) {
+			other[i] = "10"[min(1, sum[i]-'0')] // another digit
+		}
+		list, err := holdhttp.NewTokens(holdhttp.Token{SHA256: string(other), Caller: holdhttp.Caller{Name: "checkout"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := list.Authenticate(r); errors.Is(err, holdhttp.ErrNoCredentials) != (i < len(sum)) {
+			t.Errorf("a hash that differs at %d of %d: %v", i, len(sum), err)
+		}
+	}
+}
+
+// What cannot travel in a header as one token is none, whoever wrote its hash into the settings.
+func TestTokenThatCannotBeOneIsBad(t *testing.T) {
+	t.Parallel()
+	for name, token := range map[string]string{"a space": "a b", "a tab": "a\tb", "no ASCII": "schlüssel", "too long": strings.Repeat("x", 16<<10+1)} {
+		list, err := holdhttp.NewTokens(holdhttp.Token{SHA256: holdhttp.HashToken(token), Caller: holdhttp.Caller{Name: "checkout"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		if caller, err := list.Authenticate(r); !errors.Is(err, holdhttp.ErrBadCredentials) {
+			t.Errorf("%s: caller is %+v, %v", name, caller, err)
 		}
 	}
 }

@@ -85,28 +85,43 @@ func TestDecidedGenerationAnswersEverybody(t *testing.T) {
 func TestPrincipalIsJudgedUnderTheLock(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tx, err := b.Pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tx.Rollback(t.Context()) }) // it was committed
-	if _, err := hold.Register(t.Context(), tx, b.hold, "checkout"); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan answer, 1)
-	go func() {
-		got, err := b.send(t, billing, http.MethodPost, wire.VerbPath(b.hold, wire.Cancel), "")
+	for _, verb := range []string{wire.Cancel, wire.Register} {
+		a := b.another()
+		tx, err := b.Pool.Begin(t.Context())
 		if err != nil {
-			t.Error(err)
+			t.Fatal(err)
 		}
-		done <- got
-	}()
-	b.waitBlocked(t, 1) // the first look found no generation
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
+		t.Cleanup(func() { _ = tx.Rollback(t.Context()) }) // it was committed
+		if _, err := hold.Register(t.Context(), tx, a.hold, "checkout"); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan answer, 1)
+		go func() {
+			got, err := a.send(t, billing, http.MethodPost, wire.VerbPath(a.hold, verb), "")
+			if err != nil {
+				t.Error(err)
+			}
+			done <- got
+		}()
+		a.waitBlocked(t, 1) // the first look found no generation
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantProblem(t, <-done, http.StatusForbidden, wire.NotPrincipal)
+		if found, err := hold.State(t.Context(), b.Pool, a.hold); err != nil || found.State != hold.Active || found.Principal != "checkout" {
+			t.Errorf("%s: generation is %+v, %v", verb, found, err)
+		}
 	}
-	wantProblem(t, <-done, http.StatusForbidden, wire.NotPrincipal)
-	if found, err := hold.State(t.Context(), b.Pool, b.hold); err != nil || found.State != hold.Active {
-		t.Errorf("generation is %+v, %v", found, err)
+}
+
+// The generation of a caller stays its own when an operator has registered a later one.
+func TestLaterGenerationOfAnOperatorTakesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(t, checkout, b.hold, wire.Register)
+	b.post(t, alice, b.generation(2), wire.Register)
+	if got := wantAnswer[wire.CancelAnswer](t, b.post(t, checkout, b.hold, wire.Cancel)); got.State != "cancelled" || !got.Changed {
+		t.Errorf("cancel: %+v", got)
 	}
+	wantProblem(t, b.post(t, checkout, b.generation(2), wire.Cancel), http.StatusForbidden, wire.NotPrincipal)
 }

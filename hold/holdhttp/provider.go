@@ -1,7 +1,9 @@
 package holdhttp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -86,8 +88,27 @@ func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, &providerError{errors.Join(fmt.Errorf("status %d", response.StatusCode), response.Body.Close())}
 	}
-	response.Body = limited{io.LimitReader(response.Body, providerBody), response.Body}
+	body, err := wholeBody(response)
+	if err != nil {
+		return nil, &providerError{err}
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
+}
+
+// wholeBody reads an answer here, where what is wrong with it still has a type: the library
+// would take it for a bad token.
+func wholeBody(response *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(response.Body, providerBody+1))
+	switch err = errors.Join(err, response.Body.Close()); {
+	case err != nil:
+		return nil, err
+	case len(body) > providerBody:
+		return nil, fmt.Errorf("the answer is longer than %d bytes", providerBody)
+	case !json.Valid(body):
+		return nil, errors.New("the answer is not JSON")
+	}
+	return body, nil
 }
 
 // CloseIdleConnections is what http.Client looks for.
@@ -95,12 +116,6 @@ func (p *patient) CloseIdleConnections() {
 	if closer, ok := p.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
 	}
-}
-
-// limited is the beginning of a body.
-type limited struct {
-	io.Reader
-	io.Closer
 }
 
 // safeURL refuses an address that anybody on the way could answer for.

@@ -27,7 +27,7 @@ type locked struct {
 	Left         *time.Duration // of the lease
 }
 
-// claimTries bounds how often the row may come and go while one claim looks.
+// claimTries bounds how often the row may change while one claim looks.
 const claimTries = 5
 
 // ClaimOrResume takes an operation, or says why not, in one short READ COMMITTED transaction that
@@ -65,16 +65,13 @@ func (s *Store) claim(ctx context.Context, tx pgx.Tx, r Request) (Outcome, error
 		if !there {
 			return s.withoutSubject(ctx, tx, r, row)
 		}
-		if row != nil {
-			return s.resume(ctx, tx, r, row)
-		}
-		outcome, err := s.begin(ctx, tx, r)
+		outcome, err := s.judge(ctx, tx, r, row)
 		if outcome != nil || err != nil {
 			return outcome, err
 		}
-		// Somebody else inserted it. Read again, in a later statement.
+		// Somebody else inserted it, or the clock went back. Read again, in a later statement.
 	}
-	return nil, fmt.Errorf("the row came and went %d times", claimTries)
+	return nil, fmt.Errorf("the row was another one %d times", claimTries)
 }
 
 func (s *Store) lock(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*locked, error) {
@@ -83,6 +80,14 @@ func (s *Store) lock(ctx context.Context, tx pgx.Tx, id uuid.UUID) (*locked, err
 		return nil, err
 	}
 	return rows[0], nil
+}
+
+// judge goes by the row; nil when it is not any more as it was read.
+func (s *Store) judge(ctx context.Context, tx pgx.Tx, r Request, row *locked) (Outcome, error) {
+	if row == nil {
+		return s.begin(ctx, tx, r)
+	}
+	return s.resume(ctx, tx, r, row)
 }
 
 // withoutSubject answers a client whose subject was consumed, or reaped.

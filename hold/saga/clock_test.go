@@ -131,3 +131,23 @@ func TestRetentionEndsAtItsBoundary(t *testing.T) {
 		}
 	}
 }
+
+// TestClockThatGoesBackStealsNothing: the lease is over when the row is read, and lasts when it is to be taken.
+func TestClockThatGoesBackStealsNothing(t *testing.T) {
+	t.Parallel()
+	b := setupAlone(t, saga.Settings{})
+	set, lease := b.setClock(), b.store.Settings().Lease
+	r := b.request(b.draft())
+	r.Subject = anySubject
+	first := b.win(r)
+	b.exec(`CREATE SEQUENCE clock.looks MINVALUE 0;
+		CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+			$$ SELECT h.at - nextval('clock.looks') * interval '1 s' FROM clock.hand h $$`)
+	set(lease)
+	if got, is := b.claim(r).(saga.InProgressElsewhere); !is || got.RetryAfter <= 0 {
+		t.Errorf("the claim is %+v", got)
+	}
+	if holder := read[string](t, b.Pool, `SELECT lease_holder::text FROM outbox.saga_operation`); holder != first.Holder.String() {
+		t.Errorf("it is of %s", holder)
+	}
+}

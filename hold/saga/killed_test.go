@@ -277,3 +277,36 @@ func TestReleaseThatIsConfirmedMeanwhileIsLeft(t *testing.T) {
 		t.Errorf("%d attempts are counted", n)
 	}
 }
+
+// TestLockedOperationHoldsUpNobody: a client that has the row of one keeps the reconciler from that one alone.
+func TestLockedOperationHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.coordinator()
+	locked, other := b.abandon(c, "3 h"), b.abandon(c, "2 h")
+	tx, err := b.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(t.Context()) }) // it has ended
+	if _, err := tx.Exec(t.Context(), `SELECT FROM outbox.saga_operation WHERE operation_id = $1 FOR UPDATE`, locked); err != nil {
+		t.Fatal(err)
+	}
+	ticked := make(chan *saga.Report, 1)
+	go func() {
+		r, err := c.Tick(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		ticked <- r
+	}()
+	if r := wait(t, "the tick", ticked); r.Aborted != 1 {
+		t.Errorf("report is %+v", r)
+	}
+	b.wantState(other, saga.StateAborted)
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.tick(c)
+	b.wantState(locked, saga.StateAborted)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -163,6 +164,14 @@ func TestUnknownKindIsSkipped(t *testing.T) {
 		t.Errorf("report is %+v", r)
 	}
 	b.wantState(id, saga.StateInProgress)
+	// Nor is the release of one that is completed tried, and counted as failed.
+	b.exec(`UPDATE outbox.saga_operation SET state = 'completed', result = '{}', lease_holder = NULL, lease_expires_at = NULL, next_attempt_at = clock_timestamp()`)
+	if r := b.tick(stranger); r.PutOff != 0 || r.Released != 0 || r.Waiting.Unhandled != 1 {
+		t.Errorf("completed: report is %+v", r)
+	}
+	if n := read[int](t, b.Pool, `SELECT attempts FROM outbox.saga_operation`); n != 0 || b.released(id) {
+		t.Errorf("%d attempts, released: %v", n, b.released(id))
+	}
 }
 
 // TestLiveOperationsDoNotHideOne: ten thousand of them, all older.
@@ -221,6 +230,7 @@ func TestBadOperationWaitsLongerAndIsStuckAtLast(t *testing.T) {
 		t.Errorf("report is %+v", r)
 	}
 	b.wantState(bad, saga.StateAborted)
+	b.wantActs(bad, "compensate in_progress compensating", "give_up compensating stuck", "retry stuck compensating", "abort compensating aborted")
 }
 
 // badFor is a participant that cannot cancel one operation.
@@ -248,6 +258,26 @@ func TestRefusedCancelIsStuckAtOnce(t *testing.T) {
 		t.Errorf("report is %+v, error %v", r, err)
 	}
 	b.wantState(id, saga.StateStuck)
+	b.wantActs(id, "compensate in_progress compensating", "give_up compensating stuck")
+}
+
+// wantActs checks what the reconciler's audit says of an operation.
+func (b *bundle) wantActs(id uuid.UUID, want ...string) {
+	b.t.Helper()
+	_, _, acts, err := b.store.Show(b.t.Context(), b.Pool, id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var got []string
+	for _, act := range acts {
+		got = append(got, act.Action+" "+string(act.Before)+" "+string(act.After))
+		if act.Actor == "" || act.Generation != 1 {
+			b.t.Errorf("act is %+v", act)
+		}
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("audit is %q, want %q", got, want)
+	}
 }
 
 // TestAbortNeedsEverySuccess: also of a participant that is not known here, and of those that were

@@ -22,11 +22,8 @@ func (c *Coordinator) register(ctx context.Context, won *Won, all []named) error
 		if highest >= math.MaxInt32 {
 			return ErrGenerationClosed
 		}
-		// A participant that refuses knows nothing of it, or has ended it: no step was made.
-		for _, err := range c.cancel(ctx, all, won.Hold()) {
-			if Judge(err) != Refused {
-				return err
-			}
+		if err := c.leave(ctx, won, all); err != nil {
+			return err
 		}
 		next := highest + 1
 		ours, err := c.store.changed(ctx, c.db, "next_generation.sql", won.Operation, won.Generation, won.Holder, next)
@@ -41,6 +38,21 @@ func (c *Coordinator) register(ctx context.Context, won *Won, all []named) error
 	return ErrGenerationClosed
 }
 
+// leave cancels a generation in which no step was made. A participant that knows nothing of it has
+// nothing to cancel. One that has released it ends the operation here: what is released has happened,
+// and must not happen once more under the next generation.
+func (c *Coordinator) leave(ctx context.Context, won *Won, all []named) error {
+	for _, err := range c.cancel(ctx, all, won.Hold()) {
+		switch {
+		case errors.Is(err, outbox.ErrGenerationReleased):
+			return fmt.Errorf("%w: %w", ErrGenerationClosed, err)
+		case !errors.Is(err, outbox.ErrGenerationUnknown) && !errors.Is(err, outbox.ErrGenerationSuperseded):
+			return err
+		}
+	}
+	return nil
+}
+
 // registerOnce returns 0 when the generation is active everywhere, otherwise the highest one that some
 // participant remembers.
 func (c *Coordinator) registerOnce(ctx context.Context, won *Won, all []named) (highest int, err error) {
@@ -50,6 +62,8 @@ func (c *Coordinator) registerOnce(ctx context.Context, won *Won, all []named) (
 		cancel()
 		var refused *outbox.HoldRefusedError
 		switch {
+		case errors.Is(err, outbox.ErrGenerationReleased):
+			return 0, fmt.Errorf("register at %s: %w: %w", p.name, ErrGenerationClosed, err)
 		case errors.As(err, &refused):
 			highest = max(highest, refused.MaxGeneration, won.Generation)
 		case err != nil:
