@@ -310,3 +310,39 @@ func TestLockedOperationHoldsUpNobody(t *testing.T) {
 	b.tick(c)
 	b.wantState(locked, saga.StateAborted)
 }
+
+// TestPruningWaitsForNobody: what somebody has locked is left for the next time, and the others go.
+func TestPruningWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	b := setupAlone(t, saga.Settings{})
+	locked, other := b.aborted(1), b.aborted(1)
+	b.exec(`UPDATE outbox.saga_operation SET updated_at = clock_timestamp() - interval '31 days'`)
+	tx, err := b.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(t.Context()) }) // it has ended
+	if _, err := tx.Exec(t.Context(), `SELECT FROM outbox.saga_operation WHERE operation_id = $1 FOR UPDATE`, locked); err != nil {
+		t.Fatal(err)
+	}
+	pruned := make(chan int64, 1)
+	go func() {
+		n, err := b.store.Prune(t.Context(), b.Pool)
+		if err != nil {
+			t.Error(err)
+		}
+		pruned <- n
+	}()
+	if n := wait(t, "the pruning", pruned); n != 1 {
+		t.Errorf("%d pruned", n)
+	}
+	if n := read[int](t, b.Pool, `SELECT count(*) FROM outbox.saga_operation WHERE operation_id = $1`, other); n != 0 {
+		t.Error("the other one is left")
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.store.Prune(t.Context(), b.Pool); n != 1 || err != nil {
+		t.Errorf("later: %d pruned, %v", n, err)
+	}
+}
