@@ -185,7 +185,9 @@ func consumerQuarantineResolveCommand(p Process) *cobra.Command {
 			filter, err = chosen.filter()
 			return err
 		},
-		choose: func(ctx context.Context, d *consumerDatabase, b *bulk) error { return b.chooseQuarantined(ctx, d, filter) },
+		choose: func(ctx context.Context, d *consumerDatabase, b *bulk) error {
+			return b.chooseQuarantined(ctx, d, filter)
+		},
 		act: func(ctx context.Context, d *consumerDatabase, ids []int64, who *decision) ([]int64, error) {
 			return d.Resolve(ctx, ids, who.actor, who.reason)
 		},
