@@ -25,7 +25,7 @@ func TestEveryStatementPrepares(t *testing.T) {
 		"overdue": standard.overdue, "compensation due": standard.compensationDue, "put off": standard.putOff,
 		"receipts": standard.receipts, "quarantined": standard.quarantined, "compensation begin": standard.compensationBegin,
 		"compensation end": standard.compensationEnd, "compensation finish": standard.compensationFinish,
-		"prune": standard.prune, "measure": standard.measure,
+		"event history": standard.eventHistory, "prune": standard.prune, "measure": standard.measure,
 	} {
 		if _, err := conn.Prepare(t.Context(), name, statement); err != nil {
 			t.Errorf("prepare %s: %v\n%s", name, err, statement)

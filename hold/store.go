@@ -34,6 +34,7 @@ type Store struct {
 	overdue, compensationDue, putOff string
 	receipts, quarantined            string
 	prune, measure                   string
+	eventHistory                     string
 
 	compensationBegin, compensationEnd, compensationFinish string
 }
@@ -71,6 +72,8 @@ var (
 	quarantinedSQL string
 	//go:embed sql/prune.sql
 	pruneSQL string
+	//go:embed sql/event_history.sql
+	eventHistorySQL string
 	//go:embed sql/measure.sql
 	measureSQL string
 )
@@ -95,6 +98,8 @@ func newStore(schema string) *Store {
 		list:      call.Statement(schema, listSQL),
 		events:    call.Statement(schema, eventsSQL),
 		dropEvent: call.Statement(schema, dropEventSQL),
+
+		eventHistory: call.Statement(schema, eventHistorySQL),
 
 		overdue:         call.Statement(schema, overdueSQL),
 		compensationDue: call.Statement(schema, compensationDueSQL),

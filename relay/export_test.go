@@ -11,6 +11,7 @@ func StatementTexts(schema string) map[string]string {
 		"blocked": st.blocked, "unsettled": st.unsettled, "future": st.future, "home": st.home,
 		"join": st.join, "leave": st.leave, "forget": st.forget,
 		"status_lanes": st.statusLanes, "status_held": st.statusHeld, "status_relays": st.statusRelays,
+		"lane_retries": st.laneRetries, "lane_batches": st.laneBatches, "lane_claim": st.laneClaim,
 		"session_measure": st.sessionMeasure, "measure_waiting": st.waitingRows, "measure_retained": st.retained, "measure_horizon": st.horizon,
 	}
 }

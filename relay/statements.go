@@ -30,6 +30,7 @@ type statements struct {
 	join, leave, forget, writable         string
 	unsettled, future, home               string
 	statusLanes, statusHeld, statusRelays string
+	laneRetries, laneBatches, laneClaim   string
 	sessionMeasure                        string
 	waitingRows, retained, horizon        string
 }
@@ -50,6 +51,7 @@ func newStatements(schema string) statements {
 		blocked:   sql("blocked"),
 		unsettled: sql("unsettled"), future: sql("future"), home: sql("home"),
 		statusLanes: sql("status_lanes"), statusHeld: sql("status_held"), statusRelays: sql("status_relays"),
+		laneRetries: sql("lane_retries"), laneBatches: sql("lane_batches"), laneClaim: sql("lane_claim"),
 		sessionMeasure: sql("session_measure"), waitingRows: sql("measure_waiting"), retained: sql("measure_retained"), horizon: sql("measure_horizon"),
 	}
 }

@@ -33,6 +33,12 @@ type LaneStatus struct {
 	Backlog   int64
 	Oldest    time.Duration
 	StreamSeq int64
+	// LeaseUntil is when the lease ends or ended; zero when nobody owns the lane.
+	LeaseUntil time.Time
+	// Drained, Target and Pos are the cursor: every event that is visible in the snapshot Drained is
+	// settled, and while a backlog is paged those that are visible in Target up to Pos.
+	Drained, Target string
+	Pos             int64
 }
 
 // RelayStatus is one live pod.
@@ -91,8 +97,12 @@ func ReadStatus(ctx context.Context, pool *pgxpool.Pool, schema, group string) (
 func scanLane(rows pgx.Rows) (LaneStatus, error) {
 	var l LaneStatus
 	var oldest float64
-	err := rows.Scan(&l.Lane, &l.Owner, &l.Live, &l.Paging, &l.Backlog, &oldest, &l.StreamSeq)
+	var until *time.Time
+	err := rows.Scan(&l.Lane, &l.Owner, &l.Live, &l.Paging, &l.Backlog, &oldest, &l.StreamSeq, &until, &l.Drained, &l.Target, &l.Pos)
 	l.Oldest = seconds(oldest)
+	if until != nil {
+		l.LeaseUntil = *until
+	}
 	return l, err
 }
 

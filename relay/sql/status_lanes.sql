@@ -1,6 +1,7 @@
 -- One row per lane: who drains it, and what it still has to publish, counted up to $2.
 SELECT l.lane, coalesce(l.lease_owner, ''), coalesce(l.lease_until > clock_timestamp(), false),
-       l.target IS NOT NULL, b.events, coalesce(extract(epoch FROM clock_timestamp() - b.oldest), 0)::float8, l.stream_seq
+       l.target IS NOT NULL, b.events, coalesce(extract(epoch FROM clock_timestamp() - b.oldest), 0)::float8, l.stream_seq,
+       l.lease_until, l.drained::text, coalesce(l.target::text, ''), coalesce(l.pos, 0)
   FROM {{schema}}.outbox_lane l
   CROSS JOIN LATERAL (
     SELECT count(*) AS events, min(c.staged_at) AS oldest

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -127,8 +126,7 @@ func (l *statusLook) read(ctx context.Context) (*statusReport, error) {
 		return nil, err
 	}
 	if len(status.Lanes) == 0 {
-		return nil, &exit.Error{Code: exit.NotFound, Err: errors.New("there is no relay group " + l.group),
-			Hint: "check RELAY_GROUP; a group is made by the first relay that runs with it"}
+		return nil, missingGroup(l.group)
 	}
 	kept, err := retention.Look(ctx, l.pool, l.schema, l.keep)
 	if err != nil {

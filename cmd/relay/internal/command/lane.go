@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
+	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay"
+	"github.com/holdfast-dev/holdfast/schema/canonical"
+)
+
+func laneCommand(p Process) *cobra.Command {
+	return noun(&cobra.Command{
+		Use:     "lane",
+		Short:   "Look at the lanes of the log, and take one from its owner",
+		Long:    effects("with hand-back, the end of a lease.", "moves a cursor, or touches an event."),
+		Example: "  relay lane list",
+	}, laneListCommand(p), laneShowCommand(p), laneHandBackCommand(p))
+}
+
+// lanes are those of one relay group in one database.
+type lanes struct {
+	pool                    *pgxpool.Pool
+	schema, group, database string
+}
+
+// laneFlags gives a command the flags of the database, and returns how to open it once they are
+// parsed. The caller closes the pool.
+func laneFlags(c *cobra.Command, p Process) func(ctx context.Context) (*lanes, error) {
+	load := settingFlags(c, p, settings.Database)
+	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
+	inGroup(c, connectionFlags, "timeout")
+	return func(ctx context.Context) (*lanes, error) {
+		loaded, err := load(settings.NeedDatabase)
+		if err != nil {
+			return nil, err
+		}
+		pool, err := openPool(ctx, &loaded.Settings, 1)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, *timeout)
+		defer cancel()
+		if _, err := outbox.Verify(ctx, pool, loaded.Schema, canonical.Relay); err != nil {
+			pool.Close()
+			return nil, fmt.Errorf("check the database: %w", err)
+		}
+		return &lanes{pool: pool, schema: loaded.Schema, group: loaded.Group, database: databaseName(pool.Config())}, nil
+	}
+}
+
+// read returns all lanes with what waits in them.
+func (l *lanes) read(ctx context.Context) ([]laneReport, error) {
+	status, err := relay.ReadStatus(ctx, l.pool, l.schema, l.group)
+	if err != nil {
+		return nil, err
+	}
+	if len(status.Lanes) == 0 {
+		return nil, missingGroup(l.group)
+	}
+	retries, err := relay.ReadLaneRetries(ctx, l.pool, l.schema, l.group)
+	if err != nil {
+		return nil, err
+	}
+	waiting := map[int16]relay.LaneRetries{}
+	for _, r := range retries {
+		waiting[r.Lane] = r
+	}
+	all := make([]laneReport, 0, len(status.Lanes))
+	for _, s := range status.Lanes {
+		all = append(all, laneOf(s, waiting[s.Lane]))
+	}
+	return all, nil
+}
+
+// one returns one lane.
+func (l *lanes) one(ctx context.Context, number int16) (*laneReport, error) {
+	all, err := l.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Lane == number {
+			return &all[i], nil
+		}
+	}
+	return nil, exit.Errorf(exit.NotFound, "there is no lane %d in group %s of %s", number, l.group, l.database).
+		WithHint("the lanes of group %s are 0 to %d", l.group, len(all)-1)
+}
+
+// missingGroup says that a relay group does not exist.
+func missingGroup(group string) error {
+	return exit.Errorf(exit.NotFound, "there is no relay group %s", group).
+		WithHint("check RELAY_GROUP; a group is made by the first relay that runs with it")
+}
+
+// parseLane reads the number of a lane.
+func parseLane(text string) (int16, error) {
+	n, err := strconv.ParseInt(text, 10, 16)
+	if err != nil || n < 0 {
+		return 0, exit.Errorf(exit.Usage, "%q is not a lane", text).WithHint("a lane is a number: relay lane list shows them")
+	}
+	return int16(n), nil
+}

@@ -1,0 +1,4 @@
+package events
+
+// StatementTexts lets a test prepare every statement.
+var StatementTexts = statements
