@@ -62,7 +62,7 @@ func Tree(p Process) *cobra.Command {
 			"4 not allowed, 5 unavailable: try again, 6 partly done, 130 interrupted.",
 		Example: "  relay config env",
 	}, runCommand(p), checkCommand(p), statusCommand(p), streamCommand(p), deadLetterCommand(p), holdCommand(p), operationCommand(p), sweepCommand(p), consumerCommand(p),
-		reconcileCommand(p), replayCommand(p), rebaseCommand(p), pruneCommand(p), configCommand(p), completionCommand(), versionCommand())
+		reconcileCommand(p), replayCommand(p), rebaseCommand(p), pruneCommand(p), configCommand(p), completionCommand(), docsCommand(), versionCommand())
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
