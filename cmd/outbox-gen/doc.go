@@ -8,6 +8,7 @@
 //	outbox-gen explain   what a word of the reports means
 //	outbox-gen go        constants for Go code, with a compile-time handshake
 //	outbox-gen hook      how git and CI call it
+//	outbox-gen docs      the commands as a document and as manual pages
 //
 // The exit statuses stand in package exit, the configuration in package config. Everything
 // that a command does is in package command; this one connects it to the process.

@@ -66,7 +66,7 @@ func Tree(p Process) *cobra.Command {
 		Example: "  outbox-gen check",
 	},
 		initCommand(p), writeCommand(p), checkCommand(p), verifyCommand(p), adoptCommand(p), rolesCommand(p), listCommand(p), showCommand(p), explainCommand(p),
-		goCommand(p), hookCommand(p), completionCommand(), versionCommand(p),
+		goCommand(p), hookCommand(p), completionCommand(), docsCommand(), versionCommand(p),
 	)
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)

@@ -9,87 +9,26 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/internal/output"
+	"github.com/holdfast-dev/holdfast/cmd/internal/reference"
 	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 )
 
-// help prints one line, what the command changes and never does, an example, then its
-// commands or its flags in groups.
-func help(c *cobra.Command, _ []string) {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s.\n\n%s\n\nUsage:\n  %s\n\nExample:\n%s\n", c.Short, c.Long, usageLine(c), c.Example)
-	if verbs := c.Commands(); len(verbNames(c)) > 0 {
-		out.WriteString("\nCommands:\n")
-		table := output.Table{}
-		for _, verb := range verbs {
-			if verb.IsAvailableCommand() {
-				table.Add("  "+verb.Name(), verb.Short)
-			}
-		}
-		_ = table.Write(&out) // to memory
-	} else {
-		c.InitDefaultHelpFlag()
-		c.Flags().Lookup("help").Usage = "Show this"
-		inGroup(c, commonFlags, "help")
-		for _, group := range flagGroups() {
-			out.WriteString(flagHelp(c, group))
-		}
-	}
-	fmt.Fprint(c.OutOrStdout(), out.String())
+// help prints what package reference has to say about a command.
+func help(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), layout().Page(c).Help()) }
+
+// layout is how help, the Markdown document and the manual pages show flags.
+func layout() reference.Layout {
+	return reference.Layout{Key: groupKey, Groups: flagGroups(), Note: secretsNote}
 }
 
-func usageLine(c *cobra.Command) string {
-	if len(verbNames(c)) > 0 {
-		return c.CommandPath() + " COMMAND"
-	}
-	if args := argsOf(c); args != "" {
-		return c.CommandPath() + " " + args + " [flags]"
-	}
-	return c.CommandPath() + " [flags]"
-}
-
-// flagHelp lists the flags of one group; "" if there are none.
-func flagHelp(c *cobra.Command, group string) string {
-	var flags []*pflag.Flag
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(f.Annotations[groupKey], group) && !f.Hidden {
-			flags = append(flags, f)
-		}
-	})
-	if len(flags) == 0 {
+// secretsNote says how the secrets are given that flags name files for.
+func secretsNote(flags []*pflag.Flag) string {
+	secrets := secretsOf(flags)
+	if len(secrets) == 0 {
 		return ""
 	}
-	table := output.Table{}
-	for _, f := range flags {
-		name := "      --" + f.Name
-		if f.Shorthand != "" {
-			name = "  -" + f.Shorthand + ", --" + f.Name
-		}
-		switch kind := f.Value.Type(); kind {
-		case "bool":
-		case "int":
-			name += " count"
-		case "stringSlice":
-			name += " list"
-		case "stringArray", "string":
-			name += " text"
-		default:
-			name += " " + kind
-		}
-		text := f.Usage
-		if !slices.Contains([]string{"", "false", "[]", "0", "0s"}, f.DefValue) {
-			text += ", default " + f.DefValue
-		}
-		table.Add(name, text)
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "\n%s flags:\n", group)
-	_ = table.Write(&out) // to memory
-	if secrets := secretsOf(flags); len(secrets) > 0 {
-		fmt.Fprintf(&out, "\n  Secrets are never flags: set %s, or a file.\n", strings.Join(secrets, ", "))
-	}
-	return out.String()
+	return fmt.Sprintf("Secrets are never flags: set %s, or a file.", strings.Join(secrets, ", "))
 }
 
 // secretsOf returns the variables of the secrets that the flags name files for.

@@ -63,8 +63,8 @@ func Tree(p Process) *cobra.Command {
 			"Exit status: 0 yes or done, 1 the answer is no, 2 usage or configuration, 3 not found,\n" +
 			"4 not allowed, 5 unavailable: try again, 6 partly done, 130 interrupted.",
 		Example: "  relay config env",
-	}, runCommand(p), checkCommand(p), statusCommand(p), streamCommand(p), laneCommand(p), eventCommand(p), deadLetterCommand(p), holdCommand(p), operationCommand(p), sweepCommand(p), consumerCommand(p),
-		reconcileCommand(p), replayCommand(p), rebaseCommand(p), pruneCommand(p), configCommand(p), completionCommand(), versionCommand())
+	}, runCommand(p), auditCommand(p), checkCommand(p), statusCommand(p), streamCommand(p), laneCommand(p), eventCommand(p), deadLetterCommand(p), holdCommand(p), operationCommand(p),
+		sweepCommand(p), consumerCommand(p), reconcileCommand(p), replayCommand(p), rebaseCommand(p), pruneCommand(p), configCommand(p), completionCommand(), docsCommand(), versionCommand())
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
