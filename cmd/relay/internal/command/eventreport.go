@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
+	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/events"
 )
 
@@ -106,12 +107,11 @@ func (r *eventRetry) text() string {
 }
 
 func eventBatchesOf(list []events.Batch) []laneBatch {
-	all := make([]laneBatch, 0, len(list))
+	all := make([]relay.LaneBatch, 0, len(list))
 	for _, b := range list {
-		all = append(all, laneBatch{output.Time(b.SettledAt), b.Events, strconv.FormatInt(b.SeqFirst, 10), strconv.FormatInt(b.SeqLast, 10),
-			b.Stream, b.StreamSeqFirst, b.StreamSeqLast})
+		all = append(all, relay.LaneBatch(b))
 	}
-	return all
+	return laneBatchesOf(all)
 }
 
 // text says where the events of a batch are in the stream.
