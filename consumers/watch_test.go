@@ -67,7 +67,7 @@ func TestHandlerThatDoesNotComeBack(t *testing.T) {
 	b := setup(t)
 	cfg := b.config()
 	cfg.Concurrency, cfg.Buffer = 1, 1
-	cfg.HandleTimeout, cfg.SettleTimeout, cfg.StopTimeout = 200*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
+	cfg.HandleTimeout, cfg.SettleTimeout, cfg.StopTimeout = time.Second, 200*time.Millisecond, 100*time.Millisecond
 	cfg.FetchWait, cfg.SilentAfter, cfg.MeasureEvery = 100*time.Millisecond, 500*time.Millisecond, 100*time.Millisecond
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -75,8 +75,9 @@ func TestHandlerThatDoesNotComeBack(t *testing.T) {
 		once.Do(func() { close(inside); <-goOn }) // it does not look at its context
 		return apply(ctx, tx, e)
 	}, cfg)
-	b.some(2)
+	b.some(1)
 	<-inside
+	b.some(1) // for which there is no room
 	b.wait("somebody is told", func() bool { return b.metric("holdfast.consumer.silences", "") > 0 })
 	sound := b.config()
 	sound.Concurrency, sound.Buffer = 1, 1
