@@ -75,8 +75,8 @@ POOLER_RUN ?= .
 verify: PG18_ROOMS := ./schema/... ./gen ./hold ./consumers/facts ./relay/retry
 verify: PG18_RUN := Property|Statement|Held|Settle
 verify: POOLER_RUN := Pooler|Exhausted|ReadOnly|Prepared|OtherQuery|Settle|Property
-verify: RACE_ROOMS := ./hold/saga ./hold/holdhttp ./consumers ./relay/retry
-verify: RACE_RUN := Shared|StopUnder|Killed|Publisher|Part|Wake|Property
+verify: RACE_ROOMS := ./hold/saga ./consumers ./relay/retry
+verify: RACE_RUN := Shared|StopUnder|Killed|Wake
 verify: lint mod-check docs-check test test-pg18 test-pooler race-short ## run what CI runs: lint, docs, tests on two Postgres versions, a race run, random load, chaos
 	$(MAKE) --no-print-directory -j2 --output-sync=target random-load finalize-storm SEED=0
 
