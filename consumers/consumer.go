@@ -345,10 +345,12 @@ func (h *held) count() int {
 // A handler that does not come back although its context has ended is spoken for no longer: its message goes to
 // another instance.
 func (c *Consumer) speak(ctx context.Context) {
-	limit := c.cfg.HandleTimeout + 3*c.cfg.SettleTimeout // the transaction, and the statements beside it
 	for pause(ctx, c.cfg.AckWait/3) {
-		for _, d := range c.held.within(limit) {
+		for _, d := range c.held.within(c.longest()) {
 			_ = d.msg.InProgress() // the next one may be heard; without any, the message comes again
 		}
 	}
 }
+
+// longest is how long handling may take: the transaction, and the statements beside it.
+func (c *Consumer) longest() time.Duration { return c.cfg.HandleTimeout + 3*c.cfg.SettleTimeout }

@@ -102,7 +102,7 @@ func newMetrics(provider metric.MeterProvider, name string) (*metrics, error) {
 		deliveries:  counter("holdfast.consumer.deliveries", "{message}", "Deliveries, by what became of them."),
 		facts:       counter("holdfast.consumer.facts", "{fact}", "Facts of events that were handled: applied, replayed, or told in another way (mismatch)."),
 		replays:     counter("holdfast.consumer.replays", "{message}", "Dead letters that were replayed, by what became of them."),
-		silences:    counter("holdfast.consumer.silences", "{silence}", "Times that messages were pending and none arrived; each time they were asked for anew."),
+		silences:    counter("holdfast.consumer.silences", "{silence}", "Times that messages were pending and none arrived, or that a handler did not come back."),
 		exhausted:   counter("holdfast.consumer.broker.exhausted", "{message}", "Messages of which the broker says that it delivered them too often."),
 		drifts:      counter("holdfast.consumer.drifts", "{look}", "Looks at which the consumer on the stream was not what is wanted."),
 		auditFaults: counter("holdfast.consumer.audit.failures", "{delivery}", "Deliveries whose effect is proven and whose inbox row could not be written."),

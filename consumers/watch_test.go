@@ -77,8 +77,8 @@ func TestHandlerThatDoesNotComeBack(t *testing.T) {
 	}, cfg)
 	b.some(1)
 	<-inside
+	b.wait("somebody is told, although no other message is pending", func() bool { return b.metric("holdfast.consumer.silences", "") > 0 })
 	b.some(1) // for which there is no room
-	b.wait("somebody is told", func() bool { return b.metric("holdfast.consumer.silences", "") > 0 })
 	sound := b.config()
 	sound.Concurrency, sound.Buffer = 1, 1
 	b.run(apply, sound)
