@@ -2,9 +2,7 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -13,7 +11,6 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/consumers/people"
-	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
@@ -38,43 +35,19 @@ type consumerDatabase struct {
 	database string // for people
 }
 
-// consumerFlags gives a command the flags of the database, and returns how to open it once they are parsed.
-// The caller closes the pool.
-func consumerFlags(c *cobra.Command, p Process, sections ...settings.Section) func(ctx context.Context, needs ...settings.Need) (*consumerDatabase, error) {
-	load := settingFlags(c, p, append(sections, settings.Database)...)
+// consumerFlags is databaseFlags for the consumers of a database.
+func consumerFlags(c *cobra.Command, p Process, sections ...settings.Section) func(context.Context, ...settings.Need) (*consumerDatabase, error) {
+	open := databaseFlags(c, p, canonical.Consumer, func(_ context.Context, pool *pgxpool.Pool, loaded *settings.Loaded) (*consumerDatabase, error) {
+		store, err := people.New(pool, loaded.Schema)
+		if err != nil {
+			return nil, err
+		}
+		return &consumerDatabase{Store: store, pool: pool, loaded: loaded, schema: loaded.Schema, database: databaseName(pool.Config())}, nil
+	}, sections...)
 	if group := c.Flags().Lookup("group"); group != nil {
 		group.Hidden = true // that of a relay
 	}
-	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
-	inGroup(c, connectionFlags, "timeout")
-	return func(ctx context.Context, needs ...settings.Need) (*consumerDatabase, error) {
-		loaded, err := load(append(needs, settings.NeedDatabase)...)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := openPool(ctx, &loaded.Settings, 1)
-		if err != nil {
-			return nil, err
-		}
-		d, err := openConsumers(ctx, pool, loaded, *timeout)
-		if err != nil {
-			pool.Close()
-		}
-		return d, err
-	}
-}
-
-func openConsumers(ctx context.Context, pool *pgxpool.Pool, loaded *settings.Loaded, timeout time.Duration) (*consumerDatabase, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if _, err := outbox.Verify(ctx, pool, loaded.Schema, canonical.Consumer); err != nil {
-		return nil, fmt.Errorf("check the database: %w", err)
-	}
-	store, err := people.New(pool, loaded.Schema)
-	if err != nil {
-		return nil, err
-	}
-	return &consumerDatabase{Store: store, pool: pool, loaded: loaded, schema: loaded.Schema, database: databaseName(pool.Config())}, nil
+	return open
 }
 
 // known refuses consumers of which the database knows nothing.

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
-	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay/events"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
@@ -35,35 +33,12 @@ type eventLog struct {
 	keep    time.Duration // how long events stay; 0 is what the schema says
 }
 
-// eventFlags gives a command the flags of the database, and returns how to open it once they are
-// parsed. The caller closes the pool.
-func eventFlags(c *cobra.Command, p Process) func(ctx context.Context) (*eventLog, error) {
-	load := settingFlags(c, p, settings.Database)
-	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
-	inGroup(c, connectionFlags, "timeout")
-	return func(ctx context.Context) (*eventLog, error) {
-		loaded, err := load(settings.NeedDatabase)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := openPool(ctx, &loaded.Settings, 1)
-		if err != nil {
-			return nil, err
-		}
-		l, err := openEvents(ctx, pool, loaded, *timeout)
-		if err != nil {
-			pool.Close()
-		}
-		return l, err
-	}
+// eventFlags is databaseFlags for the log as a relay group sees it.
+func eventFlags(c *cobra.Command, p Process) func(context.Context, ...settings.Need) (*eventLog, error) {
+	return databaseFlags(c, p, canonical.Relay, openEvents)
 }
 
-func openEvents(ctx context.Context, pool *pgxpool.Pool, loaded *settings.Loaded, timeout time.Duration) (*eventLog, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if _, err := outbox.Verify(ctx, pool, loaded.Schema, canonical.Relay); err != nil {
-		return nil, fmt.Errorf("check the database: %w", err)
-	}
+func openEvents(ctx context.Context, pool *pgxpool.Pool, loaded *settings.Loaded) (*eventLog, error) {
 	reader, err := events.New(ctx, pool, loaded.Schema, loaded.Group)
 	if errors.Is(err, events.ErrNoGroup) {
 		return nil, missingGroup(loaded.Group)

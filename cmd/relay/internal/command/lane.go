@@ -2,16 +2,13 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
-	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
@@ -31,29 +28,11 @@ type lanes struct {
 	schema, group, database string
 }
 
-// laneFlags gives a command the flags of the database, and returns how to open it once they are
-// parsed. The caller closes the pool.
-func laneFlags(c *cobra.Command, p Process) func(ctx context.Context) (*lanes, error) {
-	load := settingFlags(c, p, settings.Database)
-	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
-	inGroup(c, connectionFlags, "timeout")
-	return func(ctx context.Context) (*lanes, error) {
-		loaded, err := load(settings.NeedDatabase)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := openPool(ctx, &loaded.Settings, 1)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, *timeout)
-		defer cancel()
-		if _, err := outbox.Verify(ctx, pool, loaded.Schema, canonical.Relay); err != nil {
-			pool.Close()
-			return nil, fmt.Errorf("check the database: %w", err)
-		}
+// laneFlags is databaseFlags for the lanes of a relay group.
+func laneFlags(c *cobra.Command, p Process) func(context.Context, ...settings.Need) (*lanes, error) {
+	return databaseFlags(c, p, canonical.Relay, func(_ context.Context, pool *pgxpool.Pool, loaded *settings.Loaded) (*lanes, error) {
 		return &lanes{pool: pool, schema: loaded.Schema, group: loaded.Group, database: databaseName(pool.Config())}, nil
-	}
+	})
 }
 
 // read returns all lanes with what waits in them.

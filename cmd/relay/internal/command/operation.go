@@ -3,8 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,7 +12,6 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/hold/saga"
-	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
@@ -35,40 +32,15 @@ type operations struct {
 	database string // for people
 }
 
-// operationFlags gives a command the flags of the database, and returns how to open it once they are
-// parsed. The caller closes the pool.
-func operationFlags(c *cobra.Command, p Process) func(ctx context.Context) (*operations, error) {
-	load := settingFlags(c, p, settings.Database)
-	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
-	inGroup(c, connectionFlags, "timeout")
-	return func(ctx context.Context) (*operations, error) {
-		loaded, err := load(settings.NeedDatabase)
+// operationFlags is databaseFlags for the operations of a coordinator.
+func operationFlags(c *cobra.Command, p Process) func(context.Context, ...settings.Need) (*operations, error) {
+	return databaseFlags(c, p, canonical.Saga, func(_ context.Context, pool *pgxpool.Pool, loaded *settings.Loaded) (*operations, error) {
+		store, err := saga.New(saga.Config{Schema: loaded.Schema})
 		if err != nil {
 			return nil, err
 		}
-		pool, err := openPool(ctx, &loaded.Settings, 1)
-		if err != nil {
-			return nil, err
-		}
-		o, err := openOperations(ctx, pool, loaded.Schema, *timeout)
-		if err != nil {
-			pool.Close()
-		}
-		return o, err
-	}
-}
-
-func openOperations(ctx context.Context, pool *pgxpool.Pool, schema string, timeout time.Duration) (*operations, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if _, err := outbox.Verify(ctx, pool, schema, canonical.Saga); err != nil {
-		return nil, fmt.Errorf("check the database: %w", err)
-	}
-	store, err := saga.New(saga.Config{Schema: schema})
-	if err != nil {
-		return nil, err
-	}
-	return &operations{Store: store, pool: pool, database: databaseName(pool.Config())}, nil
+		return &operations{Store: store, pool: pool, database: databaseName(pool.Config())}, nil
+	})
 }
 
 // notFound gives what is not there its status.
