@@ -38,11 +38,7 @@ func (b *bundle) proxied() (*pgxpool.Pool, *fault.PostgresProxy) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	pool, err := pgxpool.New(b.t.Context(), url)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(b.t, url)
 	return pool, proxy
 }
 

@@ -13,22 +13,13 @@ import (
 	"github.com/holdfast-dev/holdfast/consumers"
 	"github.com/holdfast-dev/holdfast/consumers/people"
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // poolIn is a pool of the database in a mode of pgx.
 func (b *bundle) poolIn(mode pgx.QueryExecMode) *pgxpool.Pool {
 	b.t.Helper()
-	config, err := pgxpool.ParseConfig(b.URL)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	config.ConnConfig.DefaultQueryExecMode = mode
-	pool, err := pgxpool.NewWithConfig(b.t.Context(), config)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(pool.Close)
-	return pool
+	return outboxtest.NewPool(b.t, b.URL, func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = mode })
 }
 
 // TestEveryProtocolMode: claim, proof, quarantine, dead letter, replay and the switch work in every mode of pgx,

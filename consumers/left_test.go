@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/consumers"
 	"github.com/holdfast-dev/holdfast/consumers/facts"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // TestHandlersThatLeaveTheirConnectionWrong: it is an attempt that failed, and no outage that goes on for ever.
@@ -61,13 +62,7 @@ func TestHandlersThatLeaveTheirConnectionWrong(t *testing.T) {
 func TestOneConnectionIsEnough(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	config := b.Pool.Config()
-	config.MaxConns = 1
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(t, b.URL, func(c *pgxpool.Config) { c.MaxConns = 1 })
 	own := b.config()
 	own.Proof, own.Effects = proveRefund, nil
 	for name, cfg := range map[string]consumers.Config{"the default": b.config(), "the service's own": own} {

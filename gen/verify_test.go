@@ -142,15 +142,5 @@ func wantDifferences(t *testing.T, v *gen.Verified, want ...string) {
 
 func connectAs(t *testing.T, db *outboxtest.Database, role string) *pgxpool.Pool {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ConnConfig.User = role
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
+	return outboxtest.NewPool(t, db.URL, func(c *pgxpool.Config) { c.ConnConfig.User = role })
 }

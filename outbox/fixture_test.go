@@ -9,6 +9,8 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // newEvent returns a valid event with an id.
@@ -23,17 +25,10 @@ func newEvent(id string) event.Event {
 // poolWith opens a pool in a mode of pgx and closes it when the test ends.
 func poolWith(t testing.TB, url string, mode pgx.QueryExecMode) *pgxpool.Pool {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ConnConfig.DefaultQueryExecMode = mode
-	config.MaxConns = 4
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(t, url, func(c *pgxpool.Config) {
+		c.ConnConfig.DefaultQueryExecMode = mode
+		c.MaxConns = 4
+	})
 	return pool
 }
 

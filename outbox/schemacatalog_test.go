@@ -79,17 +79,8 @@ func TestVerifyInEveryMode(t *testing.T) {
 	} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			config, err := pgxpool.ParseConfig(db.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			config.ConnConfig.DefaultQueryExecMode = mode
-			pool, err := pgxpool.NewWithConfig(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(pool.Close)
-			err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			pool := outboxtest.NewPool(t, db.URL, func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = mode })
+			err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 				const settings = "SELECT current_setting('search_path') || ', ' || current_setting('timezone') || ', ' || current_setting('jit')"
 				if _, err := tx.Exec(t.Context(), "SET LOCAL search_path = outbox; SET LOCAL timezone = 'Asia/Tokyo'", pgx.QueryExecModeSimpleProtocol); err != nil {
 					return err

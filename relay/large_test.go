@@ -71,7 +71,7 @@ func TestLargestEventArrivesBitForBit(t *testing.T) {
 	if err := list[0].SetData("application/octet-stream", data); err != nil {
 		t.Fatal(err)
 	}
-	s.stageEvents(list...)
+	s.stageTogether(list...)
 	s.awaitStream(1, 10*time.Second)
 	if got := sha256.Sum256(s.inStream()[0].Data()); got != sha256.Sum256(data) {
 		t.Error("the data changed")
@@ -88,7 +88,7 @@ func TestEveryKindOfEventArrivesAsItWasStaged(t *testing.T) {
 			s.start(func(c *relayConfig) { c.Mode = mode })
 			staged := kinds(t)
 			want := map[string]seen{}
-			for i, id := range s.stageEvents(staged...) {
+			for i, id := range s.stageTogether(staged...) {
 				staged[i].SetID(id)
 				want[id] = look(&staged[i])
 			}

@@ -45,10 +45,10 @@ func TestEightRelaysDoNotBlockOneAnother(t *testing.T) {
 			pods[i] = s.start(config)
 			names[i] = pods[i].name
 		}
-		// Among themselves: the load is not theirs.
-		if who := query[string](s, `SELECT coalesce(string_agg(w.query || ' waits for ' || b.state || ' ' || b.query, E'\n'), '')
+		// Among themselves: the load is not theirs. A page that is being added to the table is held for that moment only.
+		if who := query[string](s, `SELECT coalesce(string_agg(w.query || ' waits (' || w.wait_event || ') for ' || b.state || ' ' || b.query, E'\n'), '')
 			  FROM pg_stat_activity w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS by (pid) JOIN pg_stat_activity b ON b.pid = by.pid
-			 WHERE w.wait_event_type = 'Lock' AND w.application_name = ANY ($1) AND b.application_name = ANY ($1)
+			 WHERE w.wait_event_type = 'Lock' AND w.wait_event <> 'extend' AND w.application_name = ANY ($1) AND b.application_name = ANY ($1)
 			   AND w.application_name <> b.application_name
 			   AND (b.state = 'idle in transaction' OR w.query LIKE '-- Claims due rows%' OR w.query LIKE '-- Takes up to%' OR w.query LIKE '-- Which of these lanes%')`, names); who != "" {
 			t.Errorf("a relay waits for another:\n%s", who)

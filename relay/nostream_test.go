@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
@@ -49,19 +47,7 @@ func (s *setup) stageType(eventType, key string, n int) []string {
 	for i := range list {
 		list[i].SetType(eventType)
 	}
-	return s.stageEvents(list...)
-}
-
-func (s *setup) stageEvents(list ...event.Event) (ids []string) {
-	s.t.Helper()
-	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
-		ids, err = outbox.PublishTx(s.t.Context(), tx, list...)
-		return err
-	})
-	if err != nil {
-		s.t.Fatalf("stage: %v", err)
-	}
-	return ids
+	return s.stageTogether(list...)
 }
 
 func TestRelayWithoutStreamWaitsForOne(t *testing.T) {
@@ -199,7 +185,7 @@ func TestRefusedEventKeepsItsKeyInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One transaction, so one batch: the others could be published before it.
-	want := s.stageEvents(append(list, eventsBeside(s, "k", 10)...)...)
+	want := s.stageTogether(append(list, eventsBeside(s, "k", 10)...)...)
 	s.eventually("the first of the key and the other keys are in the stream", 10*time.Second, func() bool { return s.count() == 11 })
 	s.eventually("the log names the event", 10*time.Second, func() bool {
 		return strings.Contains(p.logs.String(), "the broker refused an event") && strings.Contains(p.logs.String(), "event_id="+want[1])

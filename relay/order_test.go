@@ -75,7 +75,7 @@ func TestHotKeyKeepsItsOrderAndDelaysNobody(t *testing.T) {
 	s.awaitLanes(10*time.Second, 8, 8)
 	var hot, beside []string
 	for range 40 {
-		all := s.stageEvents(append(events("hot", 50), events("", 10)...)...)
+		all := s.stageTogether(append(events("hot", 50), events("", 10)...)...)
 		hot, beside = append(hot, all[:50]...), append(beside, all[50:]...)
 	}
 	s.awaitStream(2400, 30*time.Second)
@@ -100,7 +100,7 @@ func TestUnorderedEventsOfABatchDoNotWaitForItsHotKey(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	list := append(events("hot", 300), eventsBeside(s, "hot", 20)...)
-	staged := s.stageEvents(list...)
+	staged := s.stageTogether(list...)
 	s.start(func(c *relayConfig) { c.Publisher = relay.PublisherAsync }) // a fast batch has the order of the log
 	s.awaitStream(320, 20*time.Second)
 	at := s.position()

@@ -143,7 +143,7 @@ func TestOutcomesOfPublications(t *testing.T) {
 				t.Fatal(err)
 			}
 			if o.staged == nil {
-				s.stageEvents(append(large, events("k", 1)...)...)
+				s.stageTogether(append(large, events("k", 1)...)...)
 			}
 			if o.broken != nil {
 				o.broken(s)

@@ -31,7 +31,7 @@ func TestOneRefusedAmongManyDelaysOnlyItsKey(t *testing.T) {
 			list[2500].DataEncoded = bytes.Repeat([]byte("x"), 10_000)
 			list[2500].SetDataContentType("text/plain")
 		}
-		want = append(want, s.stageEvents(list...)[2500])
+		want = append(want, s.stageTogether(list...)[2500])
 	}
 	p := s.start(func(c *relayConfig) {
 		c.Lease, c.AckTimeout, c.Workers = 10*time.Second, 20*time.Second, 8

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
@@ -28,20 +26,6 @@ func (s *setup) limitMessages(bytes int32) {
 func (s *setup) stageLarge(key string, size int) string {
 	s.t.Helper()
 	return s.stageTogether(large(key, size))[0]
-}
-
-// stageTogether commits events in one transaction and returns their ids.
-func (s *setup) stageTogether(list ...event.Event) []string {
-	s.t.Helper()
-	var ids []string
-	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
-		ids, err = outbox.PublishTx(s.t.Context(), tx, list...)
-		return err
-	})
-	if err != nil {
-		s.t.Fatalf("stage: %v", err)
-	}
-	return ids
 }
 
 // large makes an event of a key whose payload has the given size.

@@ -223,9 +223,15 @@ var (
 // stage commits events with the given key in a transaction of their own and returns their ids.
 func (s *setup) stage(key string, n int) []string {
 	s.t.Helper()
+	return s.stageTogether(events(key, n)...)
+}
+
+// stageTogether commits events in one transaction and returns their ids.
+func (s *setup) stageTogether(list ...event.Event) []string {
+	s.t.Helper()
 	var ids []string
 	err := pgx.BeginFunc(s.t.Context(), s.db.Pool, func(tx pgx.Tx) (err error) {
-		ids, err = outbox.PublishTx(s.t.Context(), tx, events(key, n)...)
+		ids, err = outbox.PublishTx(s.t.Context(), tx, list...)
 		return err
 	})
 	if err != nil {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
@@ -76,10 +74,6 @@ func (s *setup) copyTo(pg *harness.Postgres) *setup {
 	if out, err := restore.CombinedOutput(); err != nil {
 		s.t.Fatalf("psql: %v\n%s", err, out)
 	}
-	pool, err := pgxpool.New(s.t.Context(), url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(s.t, url)
 	return &setup{t: s.t, db: &outboxtest.Database{URL: url, Pool: pool, Name: s.db.Name}, nats: s.nats, js: s.js}
 }

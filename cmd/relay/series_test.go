@@ -70,12 +70,9 @@ func TestSeriesDoNotDependOnWhatIsPublished(t *testing.T) {
 		stageDistinct(t, db, from, 14_000)
 		stored(t, js, uint64(from-1+14_000))
 	}
-	p.awaitMetric("the database is measured", exactly(0), "holdfast_relay_backlog")
+	p.awaitMetric("every event is counted", exactly(total), "holdfast_relay_events_published_total")
 	if diff := cmp.Diff(before, series()); diff != "" {
 		t.Errorf("%d distinct types, subjects, sources and keys changed the series (-before +after):\n%s", total, diff)
-	}
-	if published, _ := p.scrape().sum("holdfast_relay_events_published_total"); published != total {
-		t.Errorf("%v events are counted", published)
 	}
 	for _, name := range before {
 		allowed := allowedLabels

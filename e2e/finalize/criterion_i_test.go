@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/e2e/finalize/registry"
 	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/hold/saga/sweep"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
 
@@ -115,11 +116,7 @@ func (s *stack) sweeper() (*pgxpool.Pool, *sweep.Sweep) {
 		s.t.Fatal(err)
 	}
 	u.User = url.User(login)
-	pool, err := pgxpool.New(s.t.Context(), u.String())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(s.t, u.String())
 	orphans, err := registry.Orphans()
 	if err != nil {
 		s.t.Fatal(err)

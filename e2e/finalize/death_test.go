@@ -3,8 +3,6 @@ package main
 import (
 	"sync/atomic"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
@@ -70,11 +68,7 @@ func commitsFinal() func(*fault.PostgresMessage) bool {
 func (s *stack) throughProxy() *fault.PostgresProxy {
 	s.t.Helper()
 	proxy, url := s.proxyOf(s.registry)
-	pool, err := pgxpool.New(s.t.Context(), url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(s.t, url)
 	s.serveRegistry(pool)
 	return proxy
 }

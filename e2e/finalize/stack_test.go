@@ -100,11 +100,7 @@ func (s *stack) replica() *replica { return s.replicaAt(s.intake.URL) }
 
 func (s *stack) replicaAt(database string) *replica {
 	s.t.Helper()
-	pool, err := pgxpool.New(s.t.Context(), database)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(s.t, database)
 	client, err := holdclient.New(holdclient.Config{URL: s.url, Token: holdclient.StaticToken(token), Backoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond})
 	if err != nil {
 		s.t.Fatal(err)

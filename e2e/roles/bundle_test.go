@@ -111,12 +111,7 @@ func (b *bundle) connect(login string) *pgx.Conn {
 // pool connects as a login.
 func (b *bundle) pool(login string) *pgxpool.Pool {
 	b.t.Helper()
-	pool, err := pgxpool.New(b.t.Context(), b.url(login))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(pool.Close)
-	return pool
+	return outboxtest.NewPool(b.t, b.url(login))
 }
 
 // as is a connection of one role, and what it may do.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/hold/saga"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 const ms = time.Millisecond
@@ -27,16 +28,7 @@ func (b *bundle) setClock() (set func(at time.Duration)) {
 		CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT h.at FROM clock.hand h';
 		CREATE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT h.at FROM clock.hand h'`)
 	b.exec(`INSERT INTO clock.hand VALUES ($1)`, moment(0))
-	config, err := pgxpool.ParseConfig(b.URL)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	config.ConnConfig.RuntimeParams["search_path"] = "clock, pg_catalog, public"
-	pool, err := pgxpool.NewWithConfig(b.t.Context(), config)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(b.t, b.URL, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["search_path"] = "clock, pg_catalog, public" })
 	database := *b.Database
 	database.Pool = pool
 	b.Database = &database

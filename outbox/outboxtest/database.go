@@ -8,17 +8,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/e2e/harness"
 )
 
-const (
-	poolConns  = 16               // enough for a test with many transactions at once
-	closeLimit = 10 * time.Second // for connections that are still in use
-)
+const poolConns = 16 // enough for a test with many transactions at once
 
 // Database is a private database of one test.
 type Database struct {
@@ -89,41 +85,14 @@ func newShared(ctx context.Context, t testing.TB, pg *harness.Postgres, template
 // open opens the pool and closes it when the test ends.
 func open(t testing.TB, pg *harness.Postgres, name string) *Database {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(pg.URL(name))
-	if err != nil {
-		t.Fatalf("outboxtest: %v", err)
-	}
-	config.MaxConns = poolConns
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatalf("outboxtest: %v", err)
-	}
-	db := &Database{URL: pg.URL(name), Pool: pool, Name: name, pg: pg}
-	t.Cleanup(func() {
-		closePool(t, pool, closeLimit)
+	db := &Database{URL: pg.URL(name), Name: name, pg: pg}
+	t.Cleanup(func() { // after the pool
 		if t.Failed() {
 			t.Logf("outboxtest: what the server logged about %s:\n%s", name, db.ServerLog(t))
 		}
 	})
+	db.Pool = NewPool(t, db.URL, func(c *pgxpool.Config) { c.MaxConns = poolConns })
 	return db
-}
-
-// closePool closes the pool, which waits for connections in use. One that is
-// never released would hang the test without a word.
-func closePool(t testing.TB, pool *pgxpool.Pool, limit time.Duration) {
-	t.Helper()
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		pool.Close()
-	}()
-	select {
-	case <-closed:
-	case <-time.After(limit):
-		t.Errorf("outboxtest: %d connections are still in use at the end of the test; "+
-			"hint: commit or roll back every transaction, close all rows, release what was acquired",
-			pool.Stat().AcquiredConns())
-	}
 }
 
 // entry is the beginning of an entry of the server's log.

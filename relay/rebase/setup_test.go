@@ -114,16 +114,7 @@ type store struct {
 
 func open(t *testing.T, url string) *store {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.MaxConns = 8
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(t, url, func(c *pgxpool.Config) { c.MaxConns = 8 })
 	return &store{t: t, url: url, pool: pool}
 }
 

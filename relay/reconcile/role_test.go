@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/gen"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay/reconcile"
 	"github.com/holdfast-dev/holdfast/schema/canonical"
 )
@@ -32,11 +32,7 @@ func TestRelayRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.User = url.User(role)
-	pool, err := pgxpool.New(t.Context(), u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(t, u.String())
 	r, err := reconcile.Run(t.Context(), pool, s.nc, reconcile.Config{Relay: s.config(), Repair: true})
 	if err != nil {
 		t.Fatal(err)

@@ -237,12 +237,7 @@ func mustExec(t testing.TB, tx pgx.Tx, sql string, args ...any) {
 // pool is a further pool on the database, for one role or one kind of traffic.
 func (s *setup) pool(url string) *pgxpool.Pool {
 	s.t.Helper()
-	pool, err := pgxpool.New(s.t.Context(), url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(pool.Close)
-	return pool
+	return outboxtest.NewPool(s.t, url)
 }
 
 // eventually waits until ok holds.

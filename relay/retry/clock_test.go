@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
@@ -22,23 +23,16 @@ func newClockBench(t *testing.T, change ...func(*retry.Config)) (*bench, clock) 
 	b.exec("CREATE SCHEMA clock")
 	b.exec("CREATE TABLE clock.hand AS SELECT timestamptz 'epoch' AS at")
 	b.exec("CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT h.at FROM clock.hand h'")
-	config, err := pgxpool.ParseConfig(b.db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ConnConfig.RuntimeParams["search_path"] = "clock, pg_catalog"
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(t, b.db.URL, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["search_path"] = "clock, pg_catalog" })
 	var cfg retry.Config
 	for _, c := range change {
 		c(&cfg)
 	}
-	if b.Store, err = retry.New(pool, cfg); err != nil {
+	store, err := retry.New(pool, cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
+	b.Store = store
 	return b, clock{b}
 }
 

@@ -51,12 +51,7 @@ func relayPool(t *testing.T, db *outboxtest.Database) *pgxpool.Pool {
 
 func openPool(t *testing.T, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pgxpool.New(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
+	return outboxtest.NewPool(t, url)
 }
 
 // waiting puts an event of a key into the log and into the waiting set, as a settle does, and

@@ -56,11 +56,7 @@ func TestNobodyWaitsForARollbackWithoutEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pool, err := pgxpool.New(t.Context(), address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(pool.Close)
+			pool := outboxtest.NewPool(t, address)
 			t.Cleanup(func() { _ = proxy.Close() }) // first: it ends what hangs
 			silence := proxy.Add(fault.PostgresRule{Match: fault.Executes("rollback"), Do: fault.StallFor(time.Hour)})
 			ended := make(chan error, 1)

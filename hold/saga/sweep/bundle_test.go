@@ -82,12 +82,7 @@ func (b *bundle) connect(name string) *pgxpool.Pool {
 		b.t.Fatal(err)
 	}
 	u.User = url.User(name)
-	pool, err := pgxpool.New(b.t.Context(), u.String())
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(pool.Close)
-	return pool
+	return outboxtest.NewPool(b.t, u.String())
 }
 
 func (b *bundle) exec(sql string, args ...any) {

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hold"
 	"github.com/holdfast-dev/holdfast/hold/saga/sweep"
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // reviewed is a bundle with a household of one person for each id, "a" and "a1", and the plan of them.
@@ -62,11 +63,7 @@ func (b *bundle) throughAProxy() (*fault.PostgresProxy, *pgxpool.Pool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	pool, err := pgxpool.New(b.t.Context(), address)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(pool.Close)
+	pool := outboxtest.NewPool(b.t, address)
 	b.t.Cleanup(func() { _ = proxy.Close() }) // first: it ends what hangs
 	return proxy, pool
 }
