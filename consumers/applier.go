@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/consumers/facts"
+	"github.com/holdfast-dev/holdfast/consumers/internal/lazytx"
 )
 
 // Handler handles one event in a transaction: it claims the fact first, writes the effect when the
@@ -171,16 +172,16 @@ func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.E
 		return nil, Unavailable(&beginError{err})
 	}
 	defer conn.Release()
-	plain, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
-	if err != nil {
-		return nil, Unavailable(&beginError{err})
-	}
+	plain := lazytx.New(ctx, conn.Conn(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	committing := false
 	defer func() {
 		if committing {
 			return // it was committed, or the connection is closed
 		}
-		if err != nil && plain.Conn().IsClosed() {
+		switch begin := plain.BeginError(); {
+		case err != nil && begin != nil: // whatever the handler made of it
+			err = Unavailable(&beginError{begin})
+		case err != nil && conn.Conn().IsClosed():
 			err = Unavailable(&lostError{err})
 		}
 		// Whoever waits for this fact goes on before the message is given back.
@@ -206,7 +207,7 @@ func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.E
 }
 
 // apply has the handler apply events in the transaction.
-func (a *Applier) apply(ctx context.Context, plain pgx.Tx, events []event.Event) ([]applied, error) {
+func (a *Applier) apply(ctx context.Context, plain *lazytx.Tx, events []event.Event) ([]applied, error) {
 	done, batch := make([]applied, len(events)), make([]Delivered, len(events))
 	var asked []Delivered // those that the probe did not know
 	for i, e := range events {
@@ -224,8 +225,10 @@ func (a *Applier) apply(ctx context.Context, plain pgx.Tx, events []event.Event)
 	if err := a.callAll(ctx, asked); err != nil {
 		return nil, err
 	}
-	if err := left(plain.Conn().PgConn()); err != nil {
-		return nil, err
+	if !plain.Waits() {
+		if err := left(plain.Conn().PgConn()); err != nil {
+			return nil, err
+		}
 	}
 	for i, d := range batch {
 		done[i].Claims = d.Tx.Claims()

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/consumers/internal/lazytx"
 )
 
 //go:embed sql/claim.sql
@@ -82,12 +84,12 @@ func Claim(ctx context.Context, tx *Tx, fact Fact) (Claimed, error) {
 		fact.Attributes = map[string]string{}
 	}
 	claimed := Claimed{Fact: fact, Outcome: Applied}
-	identity := []any{fact.Source, fact.Account, fact.Type, fact.Key.text}
-	err := tx.QueryRow(ctx, tx.in(claimSQL), append(identity, fact.attributesText(), tx.told.Source, tx.told.ID)...).Scan(&claimed.ID)
+	identity := []string{fact.Source, fact.Account, fact.Type, fact.Key.text}
+	err := tx.row(ctx, claimSQL, append(identity, fact.attributesText(), tx.told.Source, tx.told.ID)...).Scan(&claimed.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		// The winner has committed. Only a later statement is sure to see its row.
 		var known map[string]string
-		err = tx.QueryRow(ctx, tx.in(incumbentSQL), identity...).Scan(&claimed.ID, &known)
+		err = tx.row(ctx, incumbentSQL, identity...).Scan(&claimed.ID, &known)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return Claimed{}, ErrVanished
 		}
@@ -101,6 +103,11 @@ func Claim(ctx context.Context, tx *Tx, fact Fact) (Claimed, error) {
 	}
 	tx.claims = append(tx.claims, claimed)
 	return claimed, nil
+}
+
+// row asks for one row. A transaction of the runtime that has sent nothing yet begins with it.
+func (t *Tx) row(ctx context.Context, sql string, args ...string) pgx.Row {
+	return lazytx.First(ctx, t.Tx, t.in(sql), args...)
 }
 
 func (t *Tx) in(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", t.schema) }

@@ -19,7 +19,7 @@ func Known(ctx context.Context, tx *Tx, fact Fact) (Claimed, bool, error) {
 	}
 	claimed := Claimed{Outcome: Replayed}
 	var recorded map[string]string
-	err := tx.QueryRow(ctx, tx.in(incumbentSQL), fact.Source, fact.Account, fact.Type, fact.Key.text).Scan(&claimed.ID, &recorded)
+	err := tx.row(ctx, incumbentSQL, fact.Source, fact.Account, fact.Type, fact.Key.text).Scan(&claimed.ID, &recorded)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Claimed{}, false, nil
 	}
