@@ -46,9 +46,10 @@ func TestSilenceIsNoticed(t *testing.T) {
 	}
 	b.run(apply, cfg)
 	b.wait("the silence is counted", func() bool { return b.metric("holdfast.consumer.silences", "") > 0 })
-	if log := b.log.String(); !strings.Contains(log, "none arrives") || !strings.Contains(log, "ack_pending_full=true") {
-		t.Error("the log does not say why nothing arrives")
-	}
+	b.wait("the log says why nothing arrives", func() bool {
+		log := b.log.String()
+		return strings.Contains(log, "none arrives") && strings.Contains(log, "ack_pending_full=true")
+	})
 	b.wait("the gauges show it", func() bool {
 		return b.metric("holdfast.consumer.ack.pending", "") == 2 && b.metric("holdfast.consumer.pending", "") == 2
 	})

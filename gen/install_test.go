@@ -93,7 +93,7 @@ func TestInstallAtOnce(t *testing.T) {
 // awaitWaiting waits until so many sessions wait for the lock.
 func awaitWaiting(t *testing.T, db *outboxtest.Database, want int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for n := 0; n != want; {
 		err := db.Pool.QueryRow(ctx, "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = $1 AND l.locktype = 'advisory' AND NOT l.granted", db.Name).Scan(&n)

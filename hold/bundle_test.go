@@ -16,7 +16,7 @@ import (
 )
 
 // waitLimit bounds every wait for another connection.
-const waitLimit = 30 * time.Second
+const waitLimit = 90 * time.Second
 
 // testBundle is a database, and an operation that nobody knows yet.
 type testBundle struct {

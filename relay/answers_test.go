@@ -14,13 +14,13 @@ func TestEveryPublicationIsAnsweredWithAnError(t *testing.T) {
 	t.Parallel()
 	s, proxy := newSetupBehindProxy(t, nil)
 	p := s.startOn(s.db.URL, proxy.URL(), func(c *relayConfig) { c.UnreadyAfter = time.Second })
-	s.awaitLanes(30*time.Second, 16)
+	s.awaitLanes(16)
 	rule := proxy.Add(fault.NATSRule{Match: fault.At(fault.OnPublication), Do: fault.Answer(fault.NoResponders())})
 	s.stage("k", 20)
 	s.stage("", 500)
-	s.eventually("not ready", 30*time.Second, func() bool { return p.Ready() != nil })
+	s.eventually("not ready", func() bool { return p.Ready() != nil })
 	// More than there are events: whole batches have ended, and were published again.
-	s.eventually("every batch is tried again", 60*time.Second, func() bool { return rule.Hits() > 1500 })
+	s.eventually("every batch is tried again", func() bool { return rule.Hits() > 1500 })
 	if n := s.settled(); n != 0 {
 		t.Errorf("%d events settled", n)
 	}
@@ -28,8 +28,8 @@ func TestEveryPublicationIsAnsweredWithAnError(t *testing.T) {
 		t.Errorf("%d log lines:\n%s", n, p.logs)
 	}
 	rule.Remove()
-	s.wantLogInStream(60 * time.Second)
-	s.eventually("ready", 30*time.Second, func() bool { return p.Ready() == nil })
+	s.wantLogInStream()
+	s.eventually("ready", func() bool { return p.Ready() == nil })
 }
 
 // TestFiveThousandLostAcknowledgementsLeaveRoomForOthers: what waits for an answer that never
@@ -42,9 +42,9 @@ func TestFiveThousandLostAcknowledgementsLeaveRoomForOthers(t *testing.T) {
 	s.stage("", lost)
 	s.stage("k", 10)
 	p := s.startOn(s.db.URL, proxy.URL(), func(c *relayConfig) { c.AckTimeout = time.Second; c.StopTimeout = 20 * time.Second })
-	s.eventually("5,000 acknowledgements are lost", 60*time.Second, func() bool { return rule.Hits() == lost })
+	s.eventually("5,000 acknowledgements are lost", func() bool { return rule.Hits() == lost })
 	s.stage("", 2000)
-	s.wantLogInStream(60 * time.Second)
+	s.wantLogInStream()
 	if n := s.settled(); n != lost+2010 {
 		t.Errorf("%d events settled, want %d, each once", n, lost+2010)
 	}
@@ -61,23 +61,23 @@ func TestStoredAfterTheLaneWasTakenOver(t *testing.T) {
 	s, node := newSetupOnNode(t)
 	first := s.startOn(s.db.URL, node.URL(), func(c *relayConfig) { c.AckTimeout = time.Second })
 	s.stage("", 50)
-	s.eventually("50 events settled", 30*time.Second, func() bool { return s.settled() == 50 })
+	s.eventually("50 events settled", func() bool { return s.settled() == 50 })
 	if err := node.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	s.stage("k", 10)
 	s.stage("", 200)
-	s.eventually("the first relay has published in vain", 60*time.Second, func() bool {
+	s.eventually("the first relay has published in vain", func() bool {
 		return strings.Contains(first.logs.String(), "waiting for the broker")
 	})
 	first.kill()
 	s.startOn(s.db.URL, node.URL(), func(c *relayConfig) { c.AckTimeout = time.Second })
-	s.awaitLanes(60*time.Second, 16)
+	s.awaitLanes(16)
 	if n := s.settled(); n != 50 {
 		t.Errorf("%d events settled while the server stood still, want 50", n)
 	}
 	if err := node.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	s.wantLogInStream(60 * time.Second)
+	s.wantLogInStream()
 }

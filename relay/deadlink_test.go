@@ -22,18 +22,18 @@ func TestDeadDatabaseConnectionsAreGivenUp(t *testing.T) {
 	const lease = 12 * time.Second
 	p := s.startOn(wire.url, s.nats.URL(), func(c *relayConfig) { c.Lease = lease })
 	s.stage("", 50)
-	s.eventually("50 events settled", 10*time.Second, func() bool { return s.settled() == 50 })
+	s.eventually("50 events settled", func() bool { return s.settled() == 50 })
 	wire.lose()
 	start := time.Now()
 	s.stage("", 50)
 	// A lease until a statement is given up, and until its connection is closed, when all
 	// places of the pool were busy.
-	s.eventually("100 events settled", lease+20*time.Second, func() bool { return s.settled() == 100 })
+	s.eventually("100 events settled", func() bool { return s.settled() == 100 })
 	t.Logf("drained after %s", time.Since(start))
 	if strings.Contains(p.logs.String(), "lanes lost") {
 		t.Errorf("the relay lost its lanes:\n%s", p.logs)
 	}
-	s.wantLogInStream(10 * time.Second)
+	s.wantLogInStream()
 }
 
 // TestDatabaseThatStallsLosesNothing holds the connections up for longer than a lease, while
@@ -45,18 +45,18 @@ func TestDatabaseThatStallsLosesNothing(t *testing.T) {
 	short := func(c *relayConfig) { c.Lease = time.Second; c.BatchSize = 10 }
 	s.startOn(wire.url, s.nats.URL(), short)
 	other := s.start(short)
-	s.awaitLanes(10*time.Second, 8, 8)
+	s.awaitLanes(8, 8)
 	l := s.startLoad(4)
 	for range 3 {
 		before := s.settled()
-		s.eventually("progress", 20*time.Second, func() bool { return s.settled() >= before+100 })
+		s.eventually("progress", func() bool { return s.settled() >= before+100 })
 		wire.hold()
-		s.eventually("the other pod has all lanes", 20*time.Second, func() bool { return s.lanes()[other.Owner()] == 16 })
+		s.eventually("the other pod has all lanes", func() bool { return s.lanes()[other.Owner()] == 16 })
 		wire.resume()
-		s.awaitLanes(20*time.Second, 8, 8)
+		s.awaitLanes(8, 8)
 	}
 	l.stop()
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 	if n, want := s.settled(), s.logged(); n != want {
 		t.Errorf("%d events settled, want %d, each once", n, want)
 	}
@@ -69,13 +69,13 @@ func TestDeadBrokerConnectionIsGivenUp(t *testing.T) {
 	wire := newLink(t, s.nats.URL())
 	s.startOn(s.relayURL(), wire.url)
 	s.stage("k", 5)
-	s.eventually("5 events settled", 10*time.Second, func() bool { return s.settled() == 5 })
+	s.eventually("5 events settled", func() bool { return s.settled() == 5 })
 	wire.lose()
 	start := time.Now()
 	s.stage("k", 5)
-	s.eventually("10 events settled", 30*time.Second, func() bool { return s.settled() == 10 })
+	s.eventually("10 events settled", func() bool { return s.settled() == 10 })
 	t.Logf("drained after %s", time.Since(start))
-	s.wantLogInStream(10 * time.Second)
+	s.wantLogInStream()
 }
 
 // TestBrokerThatDeniesIsAnOutage takes away the right to publish, then the user, and gives
@@ -105,27 +105,27 @@ func TestBrokerThatDeniesIsAnOutage(t *testing.T) {
 		if err := s.nats.Start(); err != nil {
 			t.Fatalf("start NATS: %v", err)
 		}
-		s.eventually("the stream answers", 20*time.Second, s.streamAnswers)
+		s.eventually("the stream answers", s.streamAnswers)
 	}
 
 	child := &setup{t: t, db: s.db, nats: s.nats, user: "relay:right@"}
 	c := child.startChild(func(c *relayConfig) { c.AckTimeout = 200 * time.Millisecond })
 	s.stage("k", 10)
-	s.eventually("10 events settled", 20*time.Second, func() bool { return s.settled() == 10 })
+	s.eventually("10 events settled", func() bool { return s.settled() == 10 })
 
 	rights = mayNot
 	restart()
 	s.stage("", 500)
-	s.eventually("the log says what is wrong", 20*time.Second, func() bool {
+	s.eventually("the log says what is wrong", func() bool {
 		return strings.Contains(strings.ToLower(c.logs.String()), "permissions violation")
 	})
 	password = "wrong"
 	restart()
 	s.stage("", 10)
-	s.eventually("not ready", 30*time.Second, func() bool { return c.ready() != "" })
+	s.eventually("not ready", func() bool { return c.ready() != "" })
 	rights, password = may, "right"
 	restart()
-	s.wantLogInStream(30 * time.Second)
+	s.wantLogInStream()
 	if n := c.logs.lines(); n > 30 {
 		t.Errorf("%d log lines:\n%s", n, c.logs)
 	}

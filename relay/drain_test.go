@@ -3,7 +3,6 @@ package relay_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -13,7 +12,7 @@ func TestCommittedEventsReachTheStreamInOrder(t *testing.T) {
 	s := newSetup(t)
 	want := s.stage("k", 50)
 	s.start()
-	s.eventually("50 events in the stream", 10*time.Second, func() bool { return s.count() == 50 })
+	s.eventually("50 events in the stream", func() bool { return s.count() == 50 })
 	if diff := cmp.Diff(want, ids(s.inStream())); diff != "" {
 		t.Errorf("order (-staged +stream):\n%s", diff)
 	}
@@ -27,14 +26,14 @@ func TestBacklogIsPagedCompletely(t *testing.T) {
 		want = append(want, s.stage("", 500)...)
 	}
 	s.start(func(c *relayConfig) { c.BatchSize = 64 })
-	s.eventually("10,000 events in the stream", 30*time.Second, func() bool { return s.count() == 10_000 })
+	s.eventually("10,000 events in the stream", func() bool { return s.count() == 10_000 })
 	got := ids(s.inStream())
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-staged +stream):\n%s", diff)
 	}
-	s.eventually("all cursors at rest", 5*time.Second, func() bool {
+	s.eventually("all cursors at rest", func() bool {
 		return query[int64](s, "SELECT count(*) FROM outbox.outbox_lane WHERE target IS NOT NULL") == 0
 	})
 	if n := query[int64](s, "SELECT sum(events) FROM outbox.outbox_batch"); n != 10_000 {

@@ -29,21 +29,21 @@ func TestExhaustedDatabaseIsRecoveredFrom(t *testing.T) {
 			short := c.make(s)
 			quickly := func(c *relayConfig) { c.Lease = time.Second; c.UnreadyAfter = 500 * time.Millisecond }
 			pods := []*pod{s.startOn(short.url, s.nats.URL(), quickly), s.startOn(short.url, s.nats.URL(), quickly)}
-			s.awaitLanes(40*time.Second, 8, 8)
+			s.awaitLanes(8, 8)
 			l := s.startLoad(2)
 			before := s.settled()
-			s.eventually("progress", 40*time.Second, func() bool { return s.settled() >= before+50 })
+			s.eventually("progress", func() bool { return s.settled() >= before+50 })
 
 			short.begin()
 			since := query[time.Time](s, "SELECT clock_timestamp()")
 			for _, p := range pods {
-				s.eventually("not ready", 40*time.Second, func() bool { return p.Ready() != nil })
-				s.eventually("the lanes are given up", 40*time.Second, func() bool { return strings.Contains(p.logs.String(), "lanes lost") })
+				s.eventually("not ready", func() bool { return p.Ready() != nil })
+				s.eventually("the lanes are given up", func() bool { return strings.Contains(p.logs.String(), "lanes lost") })
 			}
 			late := s.startOn(short.url, s.nats.URL(), quickly)
 			pods = append(pods, late)
-			s.eventually("the third waits", 40*time.Second, func() bool { return strings.Contains(late.logs.String(), "waiting for the database") })
-			s.eventually("five leases have passed", 40*time.Second, func() bool {
+			s.eventually("the third waits", func() bool { return strings.Contains(late.logs.String(), "waiting for the database") })
+			s.eventually("five leases have passed", func() bool {
 				return query[bool](s, "SELECT clock_timestamp() > $1::timestamptz + '5 s'", since)
 			})
 			if n := len(s.lanes()); n != 0 {
@@ -58,9 +58,9 @@ func TestExhaustedDatabaseIsRecoveredFrom(t *testing.T) {
 
 			short.end()
 			for _, p := range pods {
-				s.eventually("ready", 40*time.Second, func() bool { return p.Ready() == nil })
+				s.eventually("ready", func() bool { return p.Ready() == nil })
 			}
-			s.eventually("the three share all lanes", 40*time.Second, func() bool {
+			s.eventually("the three share all lanes", func() bool {
 				owners, all := s.lanes(), 0
 				for _, n := range owners {
 					all += n
@@ -68,7 +68,7 @@ func TestExhaustedDatabaseIsRecoveredFrom(t *testing.T) {
 				return len(owners) == len(pods) && all == 16
 			})
 			l.stop()
-			s.wantLogInStream(40 * time.Second)
+			s.wantLogInStream()
 			if n, want := s.settled(), s.logged(); n != want {
 				t.Errorf("%d events settled, want %d, each once", n, want)
 			}

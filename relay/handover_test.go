@@ -24,7 +24,7 @@ func TestCrashBetweenPublishAndSettleLeavesOneCopy(t *testing.T) {
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 }) // a settle that hangs keeps its worker
 	s.stage("", 100)
-	s.eventually("100 events settled", 10*time.Second, func() bool { return s.settled() == 100 })
+	s.eventually("100 events settled", func() bool { return s.settled() == 100 })
 
 	// No settle can pass this lock; publishing can.
 	tx, err := s.db.Pool.Begin(t.Context())
@@ -36,7 +36,7 @@ func TestCrashBetweenPublishAndSettleLeavesOneCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stage("", 400)
-	s.eventually("500 events in the stream", 10*time.Second, func() bool { return s.count() == 500 })
+	s.eventually("500 events in the stream", func() bool { return s.count() == 500 })
 	first.kill()
 	if n := s.settled(); n != 100 {
 		t.Fatalf("%d events are settled, the lock should have kept it at 100", n)
@@ -44,10 +44,10 @@ func TestCrashBetweenPublishAndSettleLeavesOneCopy(t *testing.T) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("the dedup window is over", 10*time.Second, func() bool { return s.forgets(window) })
+	s.eventually("the dedup window is over", func() bool { return s.forgets(window) })
 
 	s.start()
-	s.eventually("500 events settled", 20*time.Second, func() bool { return s.settled() == 500 })
+	s.eventually("500 events settled", func() bool { return s.settled() == 500 })
 	if n := s.count(); n != 500 {
 		t.Errorf("the stream has %d messages, want 500: one copy of each event", n)
 	}
@@ -79,16 +79,16 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 		t.Fatalf("shorten the dedup window: %v", err)
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
-	s.awaitLanes(10*time.Second, 16)
+	s.awaitLanes(16)
 	noSettle, onePage := s.begin(), s.begin()
 	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	s.stage("", n)
-	s.eventually("all events in the stream", 20*time.Second, func() bool { return s.count() == n })
+	s.eventually("all events in the stream", func() bool { return s.count() == n })
 	first.kill()
-	s.eventually("the dedup window is over", 10*time.Second, func() bool { return s.forgets(window) })
+	s.eventually("the dedup window is over", func() bool { return s.forgets(window) })
 
 	second := s.start(func(c *relayConfig) { c.Workers = 16; c.BatchSize = 10; c.Lease = time.Minute })
-	s.eventually("each lane waits to settle a page", 20*time.Second, func() bool {
+	s.eventually("each lane waits to settle a page", func() bool {
 		return query[int](s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock' AND query LIKE '-- Moves the cursor%'", second.name) == 16
 	})
 	s.execIn(onePage, "SELECT pg_advisory_xact_lock(1)")
@@ -101,7 +101,7 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 		END $$`)
 	s.execIn(noSettle, "CREATE TRIGGER one_page AFTER INSERT ON outbox.outbox_batch FOR EACH ROW EXECUTE FUNCTION one_page()")
 	s.commit(noSettle)
-	s.eventually("each lane settled a page", 20*time.Second, func() bool {
+	s.eventually("each lane settled a page", func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_lane WHERE target IS NOT NULL") == 16
 	})
 	second.kill()
@@ -114,7 +114,7 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	s.exec("DELETE FROM outbox.outbox_relay")
 
 	s.start()
-	s.eventually("all events settled", 20*time.Second, func() bool { return s.settled() == n })
+	s.eventually("all events settled", func() bool { return s.settled() == n })
 	if got := s.count(); got != n {
 		t.Errorf("the stream has %d messages, want %d: one copy of each event", got, n)
 	}
@@ -135,7 +135,7 @@ func TestLookBackEndsWhereTheStreamEnds(t *testing.T) {
 		s := newSetup(t)
 		first := s.start()
 		s.stage("", 5)
-		s.eventually("5 events settled", 10*time.Second, func() bool { return s.settled() == 5 })
+		s.eventually("5 events settled", func() bool { return s.settled() == 5 })
 		first.kill()
 		s.exec("UPDATE outbox.outbox_lane SET stream_seq = 0")
 		stream, err := s.js.Stream(t.Context(), streamName)
@@ -149,7 +149,7 @@ func TestLookBackEndsWhereTheStreamEnds(t *testing.T) {
 		}
 		s.stage("", 20)
 		s.start()
-		s.eventually("25 events settled", 20*time.Second, func() bool { return s.settled() == 25 })
+		s.eventually("25 events settled", func() bool { return s.settled() == 25 })
 	}
 }
 
@@ -171,25 +171,25 @@ func TestLookBackInALongStreamKeepsOnlyWhatItLooksFor(t *testing.T) {
 		if n%1000 == 999 {
 			select {
 			case <-s.js.PublishAsyncComplete():
-			case <-time.After(60 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("the stream is not filled")
 			}
 		}
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
-	s.awaitLanes(30*time.Second, 16)
+	s.awaitLanes(16)
 	noSettle := s.begin()
 	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	s.stage("", 200)
-	s.eventually("the events are in the stream", 30*time.Second, func() bool { return s.count() == foreign+200 })
+	s.eventually("the events are in the stream", func() bool { return s.count() == foreign+200 })
 	first.kill()
 	s.commit(noSettle)
 	s.exec("UPDATE outbox.outbox_lane SET stream_seq = 0")
-	s.eventually("the dedup window is over", 30*time.Second, func() bool { return s.forgets(window) })
+	s.eventually("the dedup window is over", func() bool { return s.forgets(window) })
 	s.stage("", 100)
 
 	second := s.start()
-	s.eventually("all events settled", 60*time.Second, func() bool { return s.settled() == 300 })
+	s.eventually("all events settled", func() bool { return s.settled() == 300 })
 	if n := s.count(); n != foreign+300 {
 		t.Errorf("the stream has %d messages, want %d: one copy of each event", n, foreign+300)
 	}

@@ -34,20 +34,21 @@ func TestEndedLeasesLoseNothing(t *testing.T) {
 	small := func(c *relayConfig) { c.BatchSize = 10 }
 	s.start(small)
 	s.start(small)
-	s.awaitLanes(10*time.Second, 8, 8)
+	s.awaitLanes(8, 8)
 	l := s.startLoad(4)
 	ended := 0
 	for range 5 {
-		before := s.settled()
+		s.awaitLanes(8, 8)
 		for _, lane := range s.status().Lanes {
 			if lane.Live && s.endLease(lane) {
 				ended++
 			}
 		}
-		s.eventually("progress", 20*time.Second, func() bool { return s.settled() >= before+100 })
+		before := s.settled()
+		s.eventually("progress", func() bool { return s.settled() >= before+100 })
 	}
 	l.stop()
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 	if n, want := s.settled(), s.logged(); n != want {
 		t.Errorf("%d events settled, want %d, each once", n, want)
 	}
@@ -62,7 +63,7 @@ func TestEndedLeaseRefusesItsSettle(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	s.start(func(c *relayConfig) { c.Workers = 16; c.Lease = 10 * time.Minute }) // it renews nothing meanwhile
-	s.awaitLanes(10*time.Second, 16)
+	s.awaitLanes(16)
 
 	// No settle can pass this lock; publishing can.
 	tx, err := s.db.Pool.Begin(t.Context())
@@ -74,7 +75,7 @@ func TestEndedLeaseRefusesItsSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stage("k", 20)
-	s.eventually("the events are in the stream", 10*time.Second, func() bool { return s.count() == 20 })
+	s.eventually("the events are in the stream", func() bool { return s.count() == 20 })
 	var owned relay.LaneStatus
 	for _, lane := range s.status().Lanes {
 		if lane.Backlog > 0 {
@@ -93,7 +94,7 @@ func TestEndedLeaseRefusesItsSettle(t *testing.T) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("20 events settled", 20*time.Second, func() bool { return s.settled() == 20 })
+	s.eventually("20 events settled", func() bool { return s.settled() == 20 })
 	if n := s.count(); n != 20 {
 		t.Errorf("the stream has %d messages, want 20: one copy of each event", n)
 	}

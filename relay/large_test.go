@@ -38,7 +38,7 @@ func TestLargeEventsAreBoundedInMemory(t *testing.T) {
 	})
 	var peak int64
 	start := time.Now()
-	s.eventually("the large events are settled", 2*time.Minute, func() bool {
+	s.eventually("the large events are settled", func() bool {
 		peak = max(peak, c.memory())
 		return s.settled() == n
 	})
@@ -72,7 +72,7 @@ func TestLargestEventArrivesBitForBit(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stageTogether(list...)
-	s.awaitStream(1, 10*time.Second)
+	s.awaitStream(1)
 	if got := sha256.Sum256(s.inStream()[0].Data()); got != sha256.Sum256(data) {
 		t.Error("the data changed")
 	}
@@ -92,7 +92,7 @@ func TestEveryKindOfEventArrivesAsItWasStaged(t *testing.T) {
 				staged[i].SetID(id)
 				want[id] = look(&staged[i])
 			}
-			s.awaitStream(len(staged), 10*time.Second)
+			s.awaitStream(len(staged))
 			got := map[string]seen{}
 			for _, m := range s.inStream() {
 				got[m.ID()] = look(&m.Event)

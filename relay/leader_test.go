@@ -66,15 +66,15 @@ func TestLeaderStepsDownBesideASubscriber(t *testing.T) {
 func (s *setup) awaitMoreSettled(n int64) {
 	s.t.Helper()
 	before := s.settled()
-	s.eventually("progress", 60*time.Second, func() bool { return s.settled() >= before+n })
+	s.eventually("progress", func() bool { return s.settled() >= before+n })
 }
 
 // stepDown has the stream elect another leader. The old one may win, and is asked again.
 func (s *setup) stepDown() {
 	s.t.Helper()
 	before := ""
-	s.eventually("a leader", 60*time.Second, func() bool { before = s.leader(); return before != "" })
-	s.eventually("another leader", 60*time.Second, func() bool {
+	s.eventually("a leader", func() bool { before = s.leader(); return before != "" })
+	s.eventually("another leader", func() bool {
 		now := s.leader()
 		if now == before {
 			ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
@@ -88,7 +88,7 @@ func (s *setup) stepDown() {
 // leaderOf returns the node that leads the stream.
 func (s *setup) leaderOf(cluster *fault.Cluster) (leader *fault.Node) {
 	s.t.Helper()
-	s.eventually("a leader", 60*time.Second, func() bool {
+	s.eventually("a leader", func() bool {
 		name := s.leader()
 		for _, node := range cluster.Nodes {
 			if node.Name() == name {
@@ -115,7 +115,7 @@ func (s *setup) leader() string {
 // against an event.
 func (s *setup) wantSettledInStream(p *pod) {
 	s.t.Helper()
-	s.wantLogInStream(60 * time.Second)
+	s.wantLogInStream()
 	if n, want := s.settled(), s.logged(); n != want {
 		s.t.Errorf("%d events settled, want %d, each once", n, want)
 	}
@@ -142,13 +142,13 @@ func TestWorkQueueThatForgotTheMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
-	s.awaitLanes(30*time.Second, 16)
+	s.awaitLanes(16)
 	noSettle := s.begin()
 	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	// In one transaction: a lane with a batch that cannot be settled takes no other one.
 	want := s.stageTogether(append(events("k", 3), events("", 20)...)...)
 	// One of a key is in flight at a time, but its acknowledgement needs no settle.
-	s.eventually("all is published", 30*time.Second, func() bool { return s.count() == len(want) })
+	s.eventually("all is published", func() bool { return s.count() == len(want) })
 	first.kill()
 
 	taken := map[string]int{}
@@ -165,11 +165,11 @@ func TestWorkQueueThatForgotTheMessage(t *testing.T) {
 		}
 	}
 	take(len(want), 30*time.Second)
-	s.eventually("the queue is empty", 30*time.Second, func() bool { return s.count() == 0 })
+	s.eventually("the queue is empty", func() bool { return s.count() == 0 })
 	s.commit(noSettle)
 
 	s.start()
-	s.eventually("all is settled", 60*time.Second, func() bool { return s.settled() == int64(len(want)) })
+	s.eventually("all is settled", func() bool { return s.settled() == int64(len(want)) })
 	take(1, time.Second)
 	for _, id := range want {
 		if taken[id] != 1 {

@@ -30,16 +30,16 @@ func (s *setup) lanes() map[string]int {
 }
 
 // awaitLanes waits until the live owners have these many lanes, in any order.
-func (s *setup) awaitLanes(within time.Duration, want ...int) {
+func (s *setup) awaitLanes(want ...int) {
 	s.t.Helper()
 	var got []int
-	deadline := time.Now().Add(within)
+	deadline := time.Now().Add(patience)
 	for {
 		if got = slices.Sorted(maps.Values(s.lanes())); slices.Equal(got, want) {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("lanes %v after %s, want %v", got, within, want)
+			s.t.Fatalf("lanes %v after %s, want %v", got, patience, want)
 		}
 		pause(s.t.Context(), 5*time.Millisecond)
 	}
@@ -49,23 +49,23 @@ func TestLanesAreSharedFairly(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	first := s.start()
-	s.awaitLanes(10*time.Second, 16)
+	s.awaitLanes(16)
 	second := s.start()
-	s.awaitLanes(10*time.Second, 8, 8)
+	s.awaitLanes(8, 8)
 	third := s.start()
-	s.awaitLanes(10*time.Second, 4, 6, 6)
+	s.awaitLanes(4, 6, 6)
 	l := s.startLoad(4)
 	if err := second.stopAndWait(); err != nil {
 		t.Errorf("run: %v", err)
 	}
-	s.awaitLanes(10*time.Second, 8, 8)
+	s.awaitLanes(8, 8)
 	third.kill()
-	s.awaitLanes(10*time.Second, 16)
+	s.awaitLanes(16)
 	if owners := s.lanes(); owners[first.Owner()] != 16 {
 		t.Errorf("lanes %v, want all with %s", owners, first.Owner())
 	}
 	l.stop()
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 	if n, want := s.settled(), s.logged(); n != want {
 		t.Errorf("%d events settled, want %d, each once", n, want)
 	}
@@ -77,9 +77,9 @@ func TestMorePodsThanLanes(t *testing.T) {
 	s := newSetup(t)
 	s.exec("DELETE FROM outbox.outbox_lane WHERE lane >= 2")
 	pods := []*pod{s.start(), s.start(), s.start()}
-	s.awaitLanes(10*time.Second, 1, 1)
+	s.awaitLanes(1, 1)
 	for _, p := range pods {
-		s.eventually("each pod is ready", 10*time.Second, func() bool { return p.Ready() == nil })
+		s.eventually("each pod is ready", func() bool { return p.Ready() == nil })
 	}
 	owners := s.lanes()
 	for _, p := range pods {
@@ -87,7 +87,7 @@ func TestMorePodsThanLanes(t *testing.T) {
 			p.kill()
 		}
 	}
-	s.awaitLanes(10*time.Second, 2)
+	s.awaitLanes(2)
 }
 
 // TestStoppedPodHandsItsLanesBackAtOnce: the others need not wait for a lease, nor for
@@ -95,21 +95,21 @@ func TestMorePodsThanLanes(t *testing.T) {
 func TestStoppedPodHandsItsLanesBackAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
-	const lease = 12 * time.Second
+	const lease = 30 * time.Second
 	long := func(c *relayConfig) { c.Lease = lease }
 	first, second := s.start(long), s.start(long)
-	s.awaitLanes(lease, 8, 8)
+	s.awaitLanes(8, 8)
 	s.stage("", 100)
-	s.eventually("100 events settled", 10*time.Second, func() bool { return s.settled() == 100 })
+	s.eventually("100 events settled", func() bool { return s.settled() == 100 })
 	if err := first.stopAndWait(); err != nil {
 		t.Errorf("run: %v", err)
 	}
 	start := time.Now()
 	s.stage("", 100)
-	s.eventually("200 events settled", lease, func() bool { return s.settled() == 200 })
+	s.within(lease, "200 events settled", func() bool { return s.settled() == 200 })
 	took := time.Since(start)
 	t.Logf("drained after %s", took)
-	if took > lease/4 {
+	if took > lease/2 {
 		t.Errorf("the lanes that were handed back were drained after %s", took)
 	}
 	if n := s.lanes()[second.Owner()]; n != 16 {
@@ -124,13 +124,13 @@ func TestKilledPodsLanesAreDrainedAfterItsLease(t *testing.T) {
 	const lease = 6 * time.Second
 	long := func(c *relayConfig) { c.Lease = lease }
 	first := s.startChild(long)
-	s.awaitLanes(20*time.Second, 16)
+	s.awaitLanes(16)
 	s.start(long)
-	s.awaitLanes(20*time.Second, 8, 8)
+	s.awaitLanes(8, 8)
 	first.kill()
 	start := time.Now()
 	s.stage("", 200)
-	s.eventually("200 events settled", lease+20*time.Second, func() bool { return s.settled() == 200 })
+	s.eventually("200 events settled", func() bool { return s.settled() == 200 })
 	t.Logf("drained %s after the kill, with a lease of %s", time.Since(start), lease)
 }
 
@@ -141,20 +141,20 @@ func TestFrozenPodSettlesNothing(t *testing.T) {
 	s := newSetup(t)
 	short := func(c *relayConfig) { c.Lease = time.Second; c.BatchSize = 10 }
 	frozen := s.startChild(short)
-	s.awaitLanes(20*time.Second, 16)
+	s.awaitLanes(16)
 	other := s.start(short)
-	s.awaitLanes(20*time.Second, 8, 8)
+	s.awaitLanes(8, 8)
 	l := s.startLoad(4)
 	for range 3 {
 		before := s.settled()
-		s.eventually("progress", 20*time.Second, func() bool { return s.settled() >= before+100 })
+		s.eventually("progress", func() bool { return s.settled() >= before+100 })
 		frozen.freeze()
-		s.eventually("the other pod has all lanes", 20*time.Second, func() bool { return s.lanes()[other.Owner()] == 16 })
+		s.eventually("the other pod has all lanes", func() bool { return s.lanes()[other.Owner()] == 16 })
 		frozen.thaw()
-		s.awaitLanes(20*time.Second, 8, 8)
+		s.awaitLanes(8, 8)
 	}
 	l.stop()
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 	if n, want := s.settled(), s.logged(); n != want {
 		t.Errorf("%d events settled, want %d, each once", n, want)
 	}
@@ -171,20 +171,20 @@ func TestStolenLaneIsForgotten(t *testing.T) {
 	published := s.countPublications()
 	p := s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Lease = time.Minute; c.AckTimeout = time.Minute })
 	s.stage("k", 1)
-	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
+	s.eventually("the first event settled", func() bool { return s.settled() == 1 })
 	lane := query[int16](s, "SELECT lane FROM outbox.event_outbox")
 	drained := query[string](s, "SELECT drained::text FROM outbox.outbox_lane WHERE lane = $1", lane)
 
 	wire.holdReplies()
 	s.stage("k", 3)
-	s.eventually("its batch is in flight", 10*time.Second, func() bool { n, _ := published.events(); return n == 2 })
+	s.eventually("its batch is in flight", func() bool { n, _ := published.events(); return n == 2 })
 	s.exec("UPDATE outbox.outbox_lane SET lease_owner = 'thief', lease_token = gen_random_uuid(), lease_until = clock_timestamp() + '1 hour' WHERE lane = $1", lane)
 	wire.resume()
-	s.eventually("it is told", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), "lanes lost") })
+	s.eventually("it is told", func() bool { return strings.Contains(p.logs.String(), "lanes lost") })
 
 	after := s.stage("k", 1)
 	s.stageInOtherLane(lane)
-	s.eventually("another lane goes on", 10*time.Second, func() bool { return s.settled() == 2 })
+	s.eventually("another lane goes on", func() bool { return s.settled() == 2 })
 	if n := published.of(after[0]); n != 0 {
 		t.Errorf("an event of the stolen lane was published %d times", n)
 	}
@@ -192,7 +192,7 @@ func TestStolenLaneIsForgotten(t *testing.T) {
 		t.Errorf("the cursor of the stolen lane moved from %s to %s", drained, now)
 	}
 	s.exec("UPDATE outbox.outbox_lane SET lease_owner = NULL, lease_token = NULL, lease_until = NULL WHERE lane = $1", lane)
-	s.wantLogInStream(10 * time.Second)
+	s.wantLogInStream()
 }
 
 // stageInOtherLane commits an event of another lane.

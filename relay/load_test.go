@@ -64,9 +64,9 @@ func (l *load) stop() {
 
 // wantLogInStream waits until everything is drained and compares the stream with the log:
 // every committed event once, nothing else, each key in order.
-func (s *setup) wantLogInStream(within time.Duration) {
+func (s *setup) wantLogInStream() {
 	s.t.Helper()
-	s.eventually("nothing left to drain", within, func() bool {
+	s.eventually("nothing left to drain", func() bool {
 		return s.backlog() == 0 && query[int](s, "SELECT count(*) FROM outbox.outbox_retry") == 0
 	})
 	s.compareWithLog()

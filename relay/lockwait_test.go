@@ -32,10 +32,10 @@ func TestEightRelaysDoNotBlockOneAnother(t *testing.T) {
 		pods[i] = s.start(config)
 		names[i] = pods[i].name
 	}
-	s.awaitLanes(60*time.Second, 2, 2, 2, 2, 2, 2, 2, 2)
+	s.awaitLanes(2, 2, 2, 2, 2, 2, 2, 2)
 	l := s.startLoad(4)
 	looks, turn := 0, 0
-	s.eventually("1,500 events settled", 2*time.Minute, func() bool {
+	s.eventually("1,500 events settled and two relays replaced", func() bool {
 		if looks++; looks%40 == 0 { // its lanes move
 			i := turn % len(pods)
 			turn++
@@ -54,13 +54,10 @@ func TestEightRelaysDoNotBlockOneAnother(t *testing.T) {
 			t.Errorf("a relay waits for another:\n%s", who)
 			return true
 		}
-		return s.settled() >= 1500
+		return s.settled() >= 1500 && turn >= 2
 	})
 	t.Logf("looked %d times, %d relays were replaced", looks, turn)
-	if turn == 0 || looks < 100 {
-		t.Errorf("looked %d times and replaced %d relays: too few to say anything", looks, turn)
-	}
 	l.stop()
 	s.limitMessages(-1)
-	s.wantLogInStream(60 * time.Second)
+	s.wantLogInStream()
 }

@@ -28,7 +28,7 @@ func TestManyWaitingEventsAreBoundedInMemory(t *testing.T) {
 	c := s.startChild(func(c *relayConfig) { c.Lease = 10 * time.Second })
 	s.stage("fresh", 100)
 	var peak int64
-	s.eventually("some have left, and the log goes on", 3*time.Minute, func() bool {
+	s.eventually("some have left, and the log goes on", func() bool {
 		peak = max(peak, c.memory())
 		return s.settled() >= 100 && query[int](s, "SELECT count(*) FROM outbox.outbox_retry") <= waiting-enough
 	})

@@ -37,7 +37,7 @@ func newSetupOnCluster(t *testing.T) (*setup, *fault.Cluster) {
 	t.Cleanup(func() { closes(t, cluster.Close) })
 	s := &setup{t: t, db: outboxtest.NewDatabase(t)}
 	s.connectTo(cluster.URLs()...)
-	s.eventually("the replicated stream is made", 60*time.Second, func() bool {
+	s.eventually("the replicated stream is made", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Replicas: 3})

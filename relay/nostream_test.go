@@ -30,7 +30,7 @@ func (s *setup) deleteStream() {
 func (s *setup) createStream(name string, subjects ...string) {
 	s.t.Helper()
 	const busy = 10049 // "error creating store": what was deleted under that name is being removed
-	s.eventually("stream "+name+" is made", soon, func() bool {
+	s.eventually("stream "+name+" is made", func() bool {
 		_, err := s.js.CreateStream(s.t.Context(), jetstream.StreamConfig{Name: name, Subjects: subjects})
 		var api *jetstream.APIError
 		if err != nil && (!errors.As(err, &api) || api.ErrorCode != busy) {
@@ -56,7 +56,7 @@ func TestRelayWithoutStreamWaitsForOne(t *testing.T) {
 	s.stage("k", 10)
 	s.stage("", 100)
 	p := s.start()
-	s.eventually("the log says what is missing", 10*time.Second, func() bool {
+	s.eventually("the log says what is missing", func() bool {
 		log := p.logs.String()
 		return strings.Contains(log, "waiting for the broker") && strings.Contains(log, "relay stream")
 	})
@@ -67,8 +67,8 @@ func TestRelayWithoutStreamWaitsForOne(t *testing.T) {
 		t.Errorf("%d events settled without a stream", n)
 	}
 	s.createStream(streamName, "events.>")
-	s.eventually("ready", 20*time.Second, func() bool { return p.Ready() == nil })
-	s.wantLogInStream(20 * time.Second)
+	s.eventually("ready", func() bool { return p.Ready() == nil })
+	s.wantLogInStream()
 }
 
 func TestStreamDeletedAndMadeAgain(t *testing.T) {
@@ -76,15 +76,15 @@ func TestStreamDeletedAndMadeAgain(t *testing.T) {
 	s := newSetup(t)
 	p := s.start(func(c *relayConfig) { c.UnreadyAfter = 100 * time.Millisecond })
 	s.stage("k", 10)
-	s.eventually("10 events settled", 10*time.Second, func() bool { return s.settled() == 10 })
+	s.eventually("10 events settled", func() bool { return s.settled() == 10 })
 	s.deleteStream()
 	want := s.stage("k", 10)
-	s.eventually("not ready", 20*time.Second, func() bool { return p.Ready() != nil })
+	s.eventually("not ready", func() bool { return p.Ready() != nil })
 	if n := s.settled(); n != 10 {
 		t.Errorf("%d events settled, 10 of them before the stream was deleted", n)
 	}
 	s.createStream(streamName, "events.>")
-	s.eventually("20 events settled", 20*time.Second, func() bool { return s.settled() == 20 })
+	s.eventually("20 events settled", func() bool { return s.settled() == 20 })
 	got := ids(s.inStream())
 	for i := range want {
 		if i >= len(got) || got[i] != want[i] {
@@ -104,8 +104,8 @@ func TestSubjectWithoutStreamHoldsUpItsLaneOnly(t *testing.T) {
 	s.stage("", 200)
 	lane := query[int16](s, "SELECT lane FROM outbox.event_outbox WHERE event_id = $1", stray[0])
 	others := query[int](s, "SELECT count(*) FROM outbox.event_outbox WHERE lane <> $1", lane)
-	s.eventually("the other lanes are drained", 20*time.Second, func() bool { return s.count() >= others && s.settled() >= int64(others) })
-	s.eventually("the log has a hint", 10*time.Second, func() bool {
+	s.eventually("the other lanes are drained", func() bool { return s.count() >= others && s.settled() >= int64(others) })
+	s.eventually("the log has a hint", func() bool {
 		log := p.logs.String()
 		return strings.Contains(log, "event_id="+stray[0]) && strings.Contains(log, "relay stream plan")
 	})
@@ -117,7 +117,7 @@ func TestSubjectWithoutStreamHoldsUpItsLaneOnly(t *testing.T) {
 	if _, err := s.js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}}); err != nil {
 		t.Fatalf("update stream: %v", err)
 	}
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 }
 
 // TestForeignStreamIsNotTakenForOurs: another stream captures the subjects, so the broker
@@ -129,7 +129,7 @@ func TestForeignStreamIsNotTakenForOurs(t *testing.T) {
 	s.createStream(streamName, "elsewhere.>")
 	p := s.start()
 	s.stage("k", 5)
-	s.eventually("the log has a hint", 10*time.Second, func() bool {
+	s.eventually("the log has a hint", func() bool {
 		return strings.Contains(p.logs.String(), "the subject belongs to another stream")
 	})
 	if n := s.settled(); n != 0 {
@@ -141,7 +141,7 @@ func TestForeignStreamIsNotTakenForOurs(t *testing.T) {
 	if _, err := s.js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}}); err != nil {
 		t.Fatalf("update stream: %v", err)
 	}
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 }
 
 // TestFullStreamIsNoReasonToGiveUp fills a stream that refuses what is over its limit.
@@ -154,7 +154,7 @@ func TestFullStreamIsNoReasonToGiveUp(t *testing.T) {
 	}
 	p := s.start()
 	s.stage("k", 30)
-	s.eventually("the log says that it is full", 10*time.Second, func() bool {
+	s.eventually("the log says that it is full", func() bool {
 		return strings.Contains(p.logs.String(), "the stream or the server is full")
 	})
 	if n := s.count(); n != 20 {
@@ -164,7 +164,7 @@ func TestFullStreamIsNoReasonToGiveUp(t *testing.T) {
 	if _, err := s.js.UpdateStream(t.Context(), full); err != nil {
 		t.Fatalf("update stream: %v", err)
 	}
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 	if n := query[int](s, "SELECT count(*) FROM outbox.outbox_retry"); n != 0 {
 		t.Errorf("%d rows in outbox_retry", n)
 	}
@@ -186,8 +186,8 @@ func TestRefusedEventKeepsItsKeyInOrder(t *testing.T) {
 	}
 	// One transaction, so one batch: the others could be published before it.
 	want := s.stageTogether(append(list, eventsBeside(s, "k", 10)...)...)
-	s.eventually("the first of the key and the other keys are in the stream", 10*time.Second, func() bool { return s.count() == 11 })
-	s.eventually("the log names the event", 10*time.Second, func() bool {
+	s.eventually("the first of the key and the other keys are in the stream", func() bool { return s.count() == 11 })
+	s.eventually("the log names the event", func() bool {
 		return strings.Contains(p.logs.String(), "the broker refused an event") && strings.Contains(p.logs.String(), "event_id="+want[1])
 	})
 	if n := s.count(); n != 11 {
@@ -197,7 +197,7 @@ func TestRefusedEventKeepsItsKeyInOrder(t *testing.T) {
 	if _, err := s.js.UpdateStream(t.Context(), small); err != nil {
 		t.Fatalf("update stream: %v", err)
 	}
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 }
 
 // eventsBeside makes n events of n other keys that live in the lane of a key.
@@ -227,19 +227,19 @@ func TestSecondGroupDrainsTheSameLogToAnotherBroker(t *testing.T) {
 	other.startOn(s.relayURL(), other.nats.URL(), second)
 	s.stage("", 200)
 	for _, g := range []*setup{s, other} {
-		g.eventually("220 events in each stream", 20*time.Second, func() bool { return g.count() == 220 })
+		g.eventually("220 events in each stream", func() bool { return g.count() == 220 })
 		g.compareWithLog()
 	}
 	other.nats.Stop()
 	s.stage("k", 20)
-	s.eventually("240 events in the first stream", 20*time.Second, func() bool { return s.count() == 240 })
+	s.eventually("240 events in the first stream", func() bool { return s.count() == 240 })
 	if err := other.nats.Start(); err != nil {
 		t.Fatalf("start NATS: %v", err)
 	}
-	other.eventually("the second stream answers", 20*time.Second, other.streamAnswers)
-	other.eventually("240 events in the second stream", 20*time.Second, func() bool { return other.count() == 240 })
+	other.eventually("the second stream answers", other.streamAnswers)
+	other.eventually("240 events in the second stream", func() bool { return other.count() == 240 })
 	other.compareWithLog()
-	s.eventually("both groups settled all", 10*time.Second, func() bool {
+	s.eventually("both groups settled all", func() bool {
 		return query[int](s, "SELECT count(*) FROM (SELECT relay_group FROM outbox.outbox_batch GROUP BY 1 HAVING sum(events) = 240) g") == 2
 	})
 }

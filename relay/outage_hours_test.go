@@ -87,7 +87,7 @@ func (s *setup) endure(p *pod, kind outageKind) {
 	t.Helper()
 	if kind.name != "the stream is missing" { // which would take them along
 		s.stage("k", 10)
-		s.eventually("the first events settled", time.Minute, func() bool { return s.settled() == 10 })
+		s.eventually("the first events settled", func() bool { return s.settled() == 10 })
 	}
 	before := s.settled()
 	heal := kind.begin(s)
@@ -104,14 +104,14 @@ func (s *setup) endure(p *pod, kind outageKind) {
 		s.stage("", 40)
 		<-every.C
 	}
-	s.eventually("the relay says that it waits", time.Minute, func() bool { return strings.Contains(p.logs.String(), "waiting for the broker") })
+	s.eventually("the relay says that it waits", func() bool { return strings.Contains(p.logs.String(), "waiting for the broker") })
 	if n := s.settled(); n != before {
 		t.Errorf("%d events are settled in the outage", n-before)
 	}
 	s.nothingWaits()
 	heal()
-	s.eventually("everything is settled", 2*time.Minute, func() bool { return s.settled() == s.logged() })
-	s.eventually("the stream can be read", time.Minute, func() bool { _, err := readStream(t.Context(), s.js); return err == nil })
+	s.eventually("everything is settled", func() bool { return s.settled() == s.logged() })
+	s.eventually("the stream can be read", func() bool { _, err := readStream(t.Context(), s.js); return err == nil })
 	s.compareWithLog()
 	s.nothingWaits()
 	if n, limit := strings.Count(p.logs.String(), "waiting for the broker"), 5*int(lasts/time.Minute+2); n > limit {

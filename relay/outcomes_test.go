@@ -69,7 +69,7 @@ func outcomes() []outcome {
 				if err := s.nats.Start(); err != nil {
 					s.t.Fatalf("start NATS: %v", err)
 				}
-				s.eventually("the stream answers", 30*time.Second, s.streamAnswers)
+				s.eventually("the stream answers", s.streamAnswers)
 			},
 		},
 		{row: "no responders: no stream has the subject, or it has no leader", class: relay.Unavailable, rule: instead(fault.NoResponders())},
@@ -115,7 +115,7 @@ func outcomes() []outcome {
 		{
 			row: "not an event that can be sent", class: relay.Refused, reason: "malformed",
 			staged: func(s *setup) {
-				s.awaitLanes(30*time.Second, 16) // a relay that starts would refuse such a schema
+				s.awaitLanes(16) // a relay that starts would refuse such a schema
 				s.exec("ALTER TABLE outbox.event_outbox DROP CONSTRAINT event_outbox_type")
 				s.exec(`INSERT INTO outbox.event_outbox (event_id, source, type, partition_key) VALUES ($1, '/test', 'not a type', 'k')`, victim)
 				s.stage("k", 1)
@@ -166,7 +166,7 @@ func TestOutcomesOfPublications(t *testing.T) {
 				s.wantRefused(o)
 				return
 			}
-			s.eventually("the log says the class", 30*time.Second, func() bool {
+			s.eventually("the log says the class", func() bool {
 				return strings.Contains(p.logs.String(), fmt.Sprintf("class=%s", o.class))
 			})
 			if o.mended != nil {
@@ -176,7 +176,7 @@ func TestOutcomesOfPublications(t *testing.T) {
 				p.stopAndWait() //nolint:errcheck // it is checked elsewhere
 				s.startOn(s.db.URL, proxy.URL())
 			}
-			s.wantLogInStream(30 * time.Second)
+			s.wantLogInStream()
 			if acted != nil && acted.Hits() != 2 {
 				t.Errorf("the publication was answered so %d times, want 2", acted.Hits())
 			}
@@ -199,11 +199,11 @@ func TestOutcomesOfPublications(t *testing.T) {
 // wantRefused: the event is counted, its key waits, another goes on.
 func (s *setup) wantRefused(o outcome) {
 	s.t.Helper()
-	s.eventually("the event is counted", 30*time.Second, func() bool {
+	s.eventually("the event is counted", func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_retry WHERE event_id = $1 AND attempts > 0 AND reason_code = $2", victim, o.reason) == 1
 	})
 	other := s.stage("other", 1)
-	s.eventually("another key goes on", 30*time.Second, func() bool { return s.count() == 1 })
+	s.eventually("another key goes on", func() bool { return s.count() == 1 })
 	if got := s.inStream()[0].ID(); got != other[0] {
 		s.t.Errorf("event %s is in the stream, want %s: the key waits", got, other[0])
 	}
@@ -213,7 +213,7 @@ func (s *setup) wantRefused(o outcome) {
 	if o.mended != nil {
 		o.mended(s)
 	}
-	s.wantLogInStream(30 * time.Second)
+	s.wantLogInStream()
 }
 
 // outcomeTable reads the table of docs/errors.md: what comes back, and its class.

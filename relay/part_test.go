@@ -82,9 +82,9 @@ func TestPartThatDiesEndsTheRelay(t *testing.T) {
 			t.Parallel()
 			s := newSetup(t)
 			relay := s.startChild(func(c *relayConfig) { c.UnreadyAfter = 3 * time.Second; c.Lease = 10 * time.Second })
-			s.awaitLanes(30*time.Second, 16)
+			s.awaitLanes(16)
 			s.stage("k", 5)
-			s.eventually("5 events settled", 30*time.Second, func() bool { return s.settled() == 5 })
+			s.eventually("5 events settled", func() bool { return s.settled() == 5 })
 			relay.ask("break " + c.in)
 			if c.cause != nil {
 				c.cause(s)
@@ -96,7 +96,7 @@ func TestPartThatDiesEndsTheRelay(t *testing.T) {
 				if err == nil {
 					t.Error("the process ended as if all were well")
 				}
-			case <-time.After(60 * time.Second):
+			case <-time.After(patience):
 				t.Fatalf("the process goes on without a part of it:\n%s", relay.logs)
 			}
 			if log := relay.logs.String(); !strings.Contains(log, "run: part "+c.part) || !strings.Contains(log, "a bug in "+c.in) {
@@ -110,7 +110,7 @@ func TestPartThatDiesEndsTheRelay(t *testing.T) {
 			}
 			s.start()
 			s.stage("k", 5)
-			s.wantLogInStream(60 * time.Second)
+			s.wantLogInStream()
 		})
 	}
 }
@@ -120,7 +120,7 @@ func TestRelayThatEndedIsNotReady(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	p := s.start()
-	s.eventually("ready", 20*time.Second, func() bool { return p.Ready() == nil })
+	s.eventually("ready", func() bool { return p.Ready() == nil })
 	if err := p.stopAndWait(); err != nil {
 		t.Errorf("run: %v", err)
 	}

@@ -41,11 +41,11 @@ func TestRelaysBehindAPoolerShareLanes(t *testing.T) {
 			t.Parallel()
 			s := behind(t, c.settings)
 			first, second := s.start(), s.start()
-			s.awaitLanes(40*time.Second, 8, 8)
+			s.awaitLanes(8, 8)
 			l := s.startLoad(4)
 			for _, p := range []*pod{first, second} {
 				before := s.settled()
-				s.eventually("progress", 40*time.Second, func() bool { return s.settled() >= before+50 })
+				s.eventually("progress", func() bool { return s.settled() >= before+50 })
 				if p.Ready() != nil {
 					t.Errorf("not ready: %v", p.Ready())
 				}
@@ -54,12 +54,12 @@ func TestRelaysBehindAPoolerShareLanes(t *testing.T) {
 				t.Errorf("the relays have %d sessions, so they do not share them", n)
 			}
 			second.kill()
-			s.awaitLanes(40*time.Second, 16)
+			s.awaitLanes(16)
 			if owners := s.lanes(); owners[first.Owner()] != 16 {
 				t.Errorf("lanes %v, want all with %s", owners, first.Owner())
 			}
 			l.stop()
-			s.wantLogInStream(40 * time.Second)
+			s.wantLogInStream()
 			if n, want := s.settled(), s.logged(); n != want {
 				t.Errorf("%d events settled, want %d, each once", n, want)
 			}
@@ -73,13 +73,13 @@ func TestPoolerThatRefusesAStartUpParameter(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	p := s.startOn(s.relayURL("statement_timeout", "60000"), s.nats.URL())
-	s.eventually("the hint", 40*time.Second, func() bool { return strings.Contains(p.logs.String(), "a start-up parameter that it does not know") })
+	s.eventually("the hint", func() bool { return strings.Contains(p.logs.String(), "a start-up parameter that it does not know") })
 	if !strings.Contains(p.logs.String(), "statement_timeout") {
 		t.Errorf("the log does not say which:\n%s", p.logs)
 	}
 	s.stage("k", 10)
 	s.start()
-	s.wantLogInStream(40 * time.Second)
+	s.wantLogInStream()
 }
 
 // TestReadOnlySessionOfAPooler: another client left the sessions of the pooler read-only. The
@@ -89,7 +89,7 @@ func TestReadOnlySessionOfAPooler(t *testing.T) {
 	s := behind(t, map[string]string{"default_pool_size": "2"})
 	p := s.start()
 	s.stage("k", 1)
-	s.eventually("the first event settled", 40*time.Second, func() bool { return s.settled() == 1 })
+	s.eventually("the first event settled", func() bool { return s.settled() == 1 })
 	// Each in a transaction of its own until both are open, so that they get different sessions.
 	var others [2]*pgx.Conn
 	for i := range others {
@@ -104,15 +104,15 @@ func TestReadOnlySessionOfAPooler(t *testing.T) {
 	for _, other := range others {
 		s.execOn(other, "COMMIT")
 	}
-	s.eventually("the relay says so", 40*time.Second, func() bool {
+	s.eventually("the relay says so", func() bool {
 		return strings.Contains(p.logs.String(), "read-only") && strings.Contains(p.logs.String(), "RECONNECT")
 	})
 	s.stage("k", 50)
-	s.wantLogInStream(40 * time.Second)
+	s.wantLogInStream()
 	late := s.start()
-	s.awaitLanes(40*time.Second, 8, 8)
+	s.awaitLanes(8, 8)
 	for _, p := range []*pod{p, late} {
-		s.eventually("ready", 40*time.Second, func() bool { return p.Ready() == nil })
+		s.eventually("ready", func() bool { return p.Ready() == nil })
 	}
 }
 
@@ -122,11 +122,11 @@ func TestListenThroughAPoolerIsFound(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	p := s.start(func(c *relayConfig) { c.ListenChannel, c.AckTimeout = outbox.WakeChannel, 500*time.Millisecond })
-	s.eventually("it is told", 40*time.Second, func() bool {
+	s.eventually("it is told", func() bool {
 		return strings.Contains(p.logs.String(), "no wake-ups by LISTEN") && strings.Contains(p.logs.String(), "pooler in transaction mode")
 	})
 	s.stage("k", 5)
-	s.wantLogInStream(40 * time.Second)
+	s.wantLogInStream()
 }
 
 func (s *setup) execOn(conn *pgx.Conn, sql string) {

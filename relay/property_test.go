@@ -76,12 +76,12 @@ func (s *setup) drainProperty(fast bool, change func(*rand.Rand, *relayConfig)) 
 	// One relay that lives finishes the rest.
 	last := s.start(func(c *relayConfig) { change(rand.New(rand.NewPCG(seed, 999)), c) })
 	if fast { // the first batch after a death is never
-		s.eventually("fast batches", 60*time.Second, func() bool {
+		s.eventually("fast batches", func() bool {
 			h.publish(s.stage("", 64))
 			return relay.FastBatches(last.Relay) > 0
 		})
 	}
-	s.eventually("nothing left to drain", 60*time.Second, func() bool { return s.backlog() == 0 })
+	s.eventually("nothing left to drain", func() bool { return s.backlog() == 0 })
 	h.verify(t, s)
 	t.Logf("%d events published by design, %d dropped, %d rolled back, %d relays killed, %d fast batches",
 		len(h.published), h.dropped.Load(), h.rolledBack.Load(), deaths, fastBatches+relay.FastBatches(last.Relay))

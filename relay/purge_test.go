@@ -3,7 +3,6 @@ package relay_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,11 +13,10 @@ import (
 // before the purge was taken away on purpose and stays away.
 func TestPurgeAndBrokerRestartAfterACrash(t *testing.T) {
 	t.Parallel()
-	const limit = time.Minute
 	s := newSetup(t)
 	first := s.start(func(c *relayConfig) { c.Workers = 16 }) // a settle that hangs keeps its worker
 	s.stage("", 50)
-	s.eventually("50 events settled", limit, func() bool { return s.settled() == 50 })
+	s.eventually("50 events settled", func() bool { return s.settled() == 50 })
 
 	// No settle can pass this lock; publishing can.
 	tx := s.begin()
@@ -28,7 +26,7 @@ func TestPurgeAndBrokerRestartAfterACrash(t *testing.T) {
 	key := s.publishIn(staging, "a", 20)
 	want := append(s.publishIn(staging, "", 180), key...)
 	s.commit(staging)
-	s.eventually("200 events published and not settled", limit, func() bool { return s.count() == 250 })
+	s.eventually("200 events published and not settled", func() bool { return s.count() == 250 })
 	first.kill()
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -48,13 +46,13 @@ func TestPurgeAndBrokerRestartAfterACrash(t *testing.T) {
 	if err := s.nats.Start(); err != nil {
 		t.Fatalf("start NATS: %v", err)
 	}
-	s.eventually("the stream answers", limit, s.streamAnswers)
+	s.eventually("the stream answers", s.streamAnswers)
 	if n := s.count(); n != 0 {
 		t.Fatalf("%d messages after the purge", n)
 	}
 
 	s.start()
-	s.eventually("250 events settled", limit, func() bool { return s.settled() == 250 })
+	s.eventually("250 events settled", func() bool { return s.settled() == 250 })
 	var got, order []string
 	for _, m := range s.inStream() {
 		got = append(got, m.ID())

@@ -86,7 +86,7 @@ func TestRelayRefusesADatabaseThatIsNotItsOwn(t *testing.T) {
 			p := s.start(change...)
 			select {
 			case <-p.ended:
-			case <-time.After(30 * time.Second):
+			case <-time.After(patience):
 				t.Fatalf("the relay waits instead:\n%s", p.logs)
 			}
 			if !errors.Is(p.err, c.is) {
@@ -149,7 +149,7 @@ func TestRelayRefusesWhatOnlyAPersonCanMend(t *testing.T) {
 				}
 			}
 			hidden := func() bool { return strings.Contains(p.logs.String(), poolerRefusal) && s.pooled() }
-			s.eventually("the relay ends", 30*time.Second, func() bool { return ended() || hidden() })
+			s.eventually("the relay ends", func() bool { return ended() || hidden() })
 			if !ended() { // it can't know what a pooler keeps to itself, and waits
 				if log := p.logs.String(); !strings.Contains(log, "waiting for the database") || !strings.Contains(log, poolerHint) {
 					t.Errorf("the log has no hint:\n%s", log)
@@ -175,21 +175,21 @@ func TestReadOnlyServerIsNotThePrimary(t *testing.T) {
 	s := newSetup(t)
 	p := s.start(func(c *relayConfig) { c.UnreadyAfter = 100 * time.Millisecond })
 	s.stage("k", 5)
-	s.eventually("5 events settled", 10*time.Second, func() bool { return s.settled() == 5 })
+	s.eventually("5 events settled", func() bool { return s.settled() == 5 })
 	readOnly := func(value string) {
 		s.exec("ALTER DATABASE " + s.db.Name + " SET default_transaction_read_only = " + value)
 		s.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", p.name)
 	}
 	readOnly("on")
-	s.eventually("the log says so", 20*time.Second, func() bool {
+	s.eventually("the log says so", func() bool {
 		log := p.logs.String()
 		return strings.Contains(log, "read-only") && strings.Contains(log, "connect to the primary")
 	})
-	s.eventually("not ready", 10*time.Second, func() bool { return p.Ready() != nil })
+	s.eventually("not ready", func() bool { return p.Ready() != nil })
 	// Not terminated: the relay has to drop the connections itself.
 	s.exec("ALTER DATABASE " + s.db.Name + " RESET default_transaction_read_only")
 	s.renewSessions()
 	s.stage("k", 5)
-	s.eventually("10 events settled", 20*time.Second, func() bool { return s.settled() == 10 })
-	s.eventually("ready", 10*time.Second, func() bool { return p.Ready() == nil })
+	s.eventually("10 events settled", func() bool { return s.settled() == 10 })
+	s.eventually("ready", func() bool { return p.Ready() == nil })
 }

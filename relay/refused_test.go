@@ -62,9 +62,9 @@ func TestRefusedEventDelaysOnlyItsKeyAndKeepsItsOrder(t *testing.T) {
 	want = append(want, s.stage("poison", 3)...) // in the same batch, or in a later one
 	others := 2000
 	s.stage("", others)
-	s.eventually("everything but what waits is in the stream", 20*time.Second, func() bool { return s.count() == others+3 })
+	s.eventually("everything but what waits is in the stream", func() bool { return s.count() == others+3 })
 	want = append(want, s.stage("poison", 2)...) // certainly in a later batch
-	s.eventually("the later events of the key wait as well", 10*time.Second, func() bool {
+	s.eventually("the later events of the key wait as well", func() bool {
 		return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 6
 	})
 	if got := ofKey(s.inStream(), "poison"); !slices.Equal(got, want[:3]) {
@@ -72,11 +72,11 @@ func TestRefusedEventDelaysOnlyItsKeyAndKeepsItsOrder(t *testing.T) {
 	}
 
 	s.limitMessages(-1)
-	s.eventually("the key goes on", 20*time.Second, func() bool { return s.count() == others+len(want) })
+	s.eventually("the key goes on", func() bool { return s.count() == others+len(want) })
 	if got := ofKey(s.inStream(), "poison"); !slices.Equal(got, want) {
 		t.Errorf("order of the key:\n got %v\nwant %v", got, want)
 	}
-	s.eventually("nothing waits", 10*time.Second, func() bool {
+	s.eventually("nothing waits", func() bool {
 		return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 0
 	})
 	if n := s.settled(); n != int64(others+len(want)) {
@@ -93,7 +93,7 @@ func TestEventIsGivenUpAfterItsRetriesAndItsKeyGoesOn(t *testing.T) {
 	})
 	poison := s.stageLarge("k", 10_000)
 	rest := s.stage("k", 5)
-	s.eventually("the key goes on", 20*time.Second, func() bool { return s.count() == len(rest) })
+	s.eventually("the key goes on", func() bool { return s.count() == len(rest) })
 	if got := ofKey(s.inStream(), "k"); !slices.Equal(got, rest) {
 		t.Errorf("the key has %v, want %v", got, rest)
 	}
@@ -116,12 +116,12 @@ func TestDeadLetterBlocksItsKeyWhenAsked(t *testing.T) {
 	})
 	s.stageLarge("k", 10_000)
 	s.stage("k", 2)
-	s.eventually("the event is given up", 20*time.Second, func() bool {
+	s.eventually("the event is given up", func() bool {
 		return query[int64](s, "SELECT count(*) FROM outbox.outbox_dead_letter") == 1
 	})
 	s.stage("k", 1)
 	s.stage("other", 4)
-	s.eventually("other keys go on, and the blocked one waits", 10*time.Second, func() bool {
+	s.eventually("other keys go on, and the blocked one waits", func() bool {
 		return s.count() == 4 && query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 3
 	})
 	store, err := retry.New(s.db.Pool, retry.Config{DeadLetterBlocksKey: true})
@@ -135,7 +135,7 @@ func TestDeadLetterBlocksItsKeyWhenAsked(t *testing.T) {
 	if _, err := store.Discard(t.Context(), []int64{list[0].ID}, "test", "not needed"); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("the key goes on after the discard", 10*time.Second, func() bool { return s.count() == 7 })
+	s.eventually("the key goes on after the discard", func() bool { return s.count() == 7 })
 }
 
 // TestHotKeyCatchesUpAfterARefusal: what waits behind a refused event leaves as fast as it can be
@@ -149,11 +149,11 @@ func TestHotKeyCatchesUpAfterARefusal(t *testing.T) {
 	})
 	want := []string{s.stageLarge("hot", 10_000)}
 	want = append(want, s.stage("hot", 200)...)
-	s.eventually("all of the key wait", 20*time.Second, func() bool {
+	s.eventually("all of the key wait", func() bool {
 		return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == int64(len(want))
 	})
 	s.limitMessages(-1)
-	s.eventually("the key has caught up", 60*time.Second, func() bool { return s.count() == len(want) })
+	s.eventually("the key has caught up", func() bool { return s.count() == len(want) })
 	if got := ofKey(s.inStream(), "hot"); !slices.Equal(got, want) {
 		t.Errorf("order of the key:\n got %v\nwant %v", got, want)
 	}
@@ -169,14 +169,14 @@ func TestRetryThatCannotBeRecordedStopsNoOther(t *testing.T) {
 		c.Retry = retry.Policy{MaxRetries: 1000, Initial: time.Hour, Max: time.Hour}
 	})
 	first, second := s.stageLarge("a", 10_000), s.stageLarge("b", 10_000)
-	s.eventually("both wait", 30*time.Second, func() bool { return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 2 })
+	s.eventually("both wait", func() bool { return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 2 })
 	s.exec(`UPDATE outbox.outbox_retry SET attempts = CASE event_id WHEN $1 THEN 2147483647 ELSE 1 END,
 		next_visible_at = now() - CASE event_id WHEN $1 THEN interval '2 min' ELSE interval '1 min' END`, first)
-	s.eventually("the second attempt of the other is counted", 30*time.Second, func() bool {
+	s.eventually("the second attempt of the other is counted", func() bool {
 		return query[int32](s, "SELECT attempts FROM outbox.outbox_retry WHERE event_id = $1", second) == 2
 	})
 	if n := query[int32](s, "SELECT attempts FROM outbox.outbox_retry WHERE event_id = $1", first); n != 2147483647 {
 		t.Errorf("attempts of the first are %d", n)
 	}
-	s.eventually("the log names the event", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), first) })
+	s.eventually("the log names the event", func() bool { return strings.Contains(p.logs.String(), first) })
 }

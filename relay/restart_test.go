@@ -50,13 +50,13 @@ func TestDatabaseRestartsUnderLoad(t *testing.T) {
 	l := s.startLoad(6)
 	for _, mode := range []string{"immediate", "fast", "immediate", "fast"} {
 		before := s.count()
-		s.eventually("progress", 30*time.Second, func() bool { return s.count() >= before+200 })
+		s.eventually("progress", func() bool { return s.count() >= before+200 })
 		s.restart(pg, mode)
 	}
 	before := s.count()
-	s.eventually("progress after the last restart", 30*time.Second, func() bool { return s.count() >= before+200 })
+	s.eventually("progress after the last restart", func() bool { return s.count() >= before+200 })
 	l.stop()
-	s.wantLogInStream(30 * time.Second)
+	s.wantLogInStream()
 	if l.failed.Load() == 0 {
 		t.Error("no transaction failed: the restarts did nothing")
 	}
@@ -75,11 +75,11 @@ func TestBackendsTerminatedUnderLoad(t *testing.T) {
 	l := s.startLoad(4)
 	for terminated := 0; terminated < 60; {
 		before := s.count()
-		s.eventually("progress", 30*time.Second, func() bool { return s.count() >= before+50 })
+		s.eventually("progress", func() bool { return s.count() >= before+50 })
 		terminated += query[int](s, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", p.name)
 	}
 	l.stop()
-	s.wantLogInStream(30 * time.Second)
+	s.wantLogInStream()
 	if n, want := s.settled(), s.logged(); n != want {
 		t.Errorf("%d events settled, want %d, each once", n, want)
 	}
@@ -104,7 +104,7 @@ func TestEventsAfterACrashAreNotTakenForDrained(t *testing.T) {
 			s, pg := newSetupIn(t, map[string]string{"wal_writer_delay": "10s"}) // nothing is flushed that need not be
 			p := s.start(func(c *relayConfig) { c.Lease = time.Minute })
 			s.stage("k", 1)
-			s.eventually("the event is settled", 10*time.Second, func() bool { return s.settled() == 1 })
+			s.eventually("the event is settled", func() bool { return s.settled() == 1 })
 			staged := 1
 			s.untilTried(func() bool {
 				last := s.burnTransactions(100)
@@ -116,10 +116,10 @@ func TestEventsAfterACrashAreNotTakenForDrained(t *testing.T) {
 					want = append(want, s.stage("", 1)...)
 				}
 				staged += len(want)
-				s.awaitStream(staged, 20*time.Second)
+				s.awaitStream(staged)
 				return query[int64](s, "SELECT min(tx::text::bigint) FROM outbox.event_outbox WHERE event_id = ANY($1)", want) <= last
 			})
-			s.wantLogInStream(10 * time.Second)
+			s.wantLogInStream()
 		})
 	}
 }
@@ -131,19 +131,19 @@ func TestBatchReadBeforeACrashIsNotSettledAfterIt(t *testing.T) {
 	wire := newLink(t, s.nats.URL())
 	s.startOn(s.relayURL(), wire.url, func(c *relayConfig) { c.Lease = time.Minute; c.AckTimeout = time.Minute })
 	s.stage("k", 1)
-	s.eventually("the first event settled", 10*time.Second, func() bool { return s.settled() == 1 })
+	s.eventually("the first event settled", func() bool { return s.settled() == 1 })
 	staged := 1
 	s.untilTried(func() bool {
 		wire.holdReplies()
 		last := s.burnTransactions(100)
 		s.stageLazily("k")
-		s.eventually("an event is in flight", 10*time.Second, func() bool { return s.count() == staged+1 })
+		s.eventually("an event is in flight", func() bool { return s.count() == staged+1 })
 		s.restart(pg, "immediate")
 		wire.resume()
 		// The batch in flight was read with a snapshot that calls this one finished.
 		s.stage("k", 1)
 		staged += 2
-		s.awaitStream(staged, 20*time.Second)
+		s.awaitStream(staged)
 		return query[int64](s, "SELECT max(tx::text::bigint) FROM outbox.event_outbox") <= last
 	})
 }
@@ -188,7 +188,7 @@ func (s *setup) awaitLooks(p *pod, n int) {
 	s.t.Helper()
 	for range n {
 		since := query[time.Time](s, "SELECT clock_timestamp()")
-		s.eventually("the relay looks for events", 10*time.Second, func() bool {
+		s.eventually("the relay looks for events", func() bool {
 			return query[bool](s, `SELECT EXISTS (SELECT FROM pg_stat_activity
 				WHERE application_name = $1 AND query LIKE '-- Which of these lanes%' AND state = 'idle' AND query_start > $2)`, p.name, since)
 		})
@@ -208,8 +208,8 @@ func (s *setup) crashBackend() {
 		defer conns[i].Close(context.Background()) //nolint:errcheck // broken
 	}
 	killProcess(s.t, int(conns[0].PgConn().PID()))
-	s.eventually("the other connections break", 10*time.Second, func() bool { return conns[1].Ping(s.t.Context()) != nil })
-	s.eventually("the server answers", 30*time.Second, func() bool {
+	s.eventually("the other connections break", func() bool { return conns[1].Ping(s.t.Context()) != nil })
+	s.eventually("the server answers", func() bool {
 		s.db.Pool.Reset()
 		return s.db.Pool.Ping(s.t.Context()) == nil
 	})
@@ -225,10 +225,10 @@ func TestDatabaseAwayForLongerThanALease(t *testing.T) {
 	s, pg := newSetupIn(t, nil)
 	p := s.start(func(c *relayConfig) { c.Lease = time.Second; c.UnreadyAfter = 500 * time.Millisecond })
 	s.stage("k", 10)
-	s.eventually("10 events settled", 10*time.Second, func() bool { return s.settled() == 10 })
+	s.eventually("10 events settled", func() bool { return s.settled() == 10 })
 	s.stopDatabase(pg, "fast")
-	s.eventually("not ready", 10*time.Second, func() bool { return p.Ready() != nil })
-	s.eventually("the lanes are given up", 10*time.Second, func() bool { return strings.Contains(p.logs.String(), "lanes lost") })
+	s.eventually("not ready", func() bool { return p.Ready() != nil })
+	s.eventually("the lanes are given up", func() bool { return strings.Contains(p.logs.String(), "lanes lost") })
 	lines := p.logs.lines()
 	wait := time.After(3 * time.Second) // the outage, in which nothing may change
 	for waiting := true; waiting; {
@@ -245,9 +245,9 @@ func TestDatabaseAwayForLongerThanALease(t *testing.T) {
 		t.Errorf("%d log lines in 3 s of outage:\n%s", n, p.logs)
 	}
 	s.startDatabase(pg)
-	s.eventually("ready", 20*time.Second, func() bool { return p.Ready() == nil })
+	s.eventually("ready", func() bool { return p.Ready() == nil })
 	s.stage("k", 10)
-	s.wantLogInStream(20 * time.Second)
+	s.wantLogInStream()
 }
 
 func TestRelayThatStartsFirstWaitsForItsServers(t *testing.T) {
@@ -257,20 +257,20 @@ func TestRelayThatStartsFirstWaitsForItsServers(t *testing.T) {
 	s.stopDatabase(pg, "fast")
 	s.nats.Stop()
 	p := s.start()
-	s.eventually("it waits for the database", 40*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
+	s.eventually("it waits for the database", func() bool { return strings.Contains(p.logs.String(), "waiting for the database") })
 	if p.Ready() == nil {
 		t.Error("ready without a database")
 	}
 	s.startDatabase(pg)
-	s.eventually("it waits for the broker", 20*time.Second, func() bool { return strings.Contains(p.logs.String(), "waiting for the broker") })
+	s.eventually("it waits for the broker", func() bool { return strings.Contains(p.logs.String(), "waiting for the broker") })
 	if p.Ready() == nil {
 		t.Error("ready without a broker")
 	}
 	if err := s.nats.Start(); err != nil {
 		t.Fatalf("start NATS: %v", err)
 	}
-	s.eventually("ready", 20*time.Second, func() bool { return p.Ready() == nil })
-	s.wantLogInStream(20 * time.Second)
+	s.eventually("ready", func() bool { return p.Ready() == nil })
+	s.wantLogInStream()
 	if n := s.count(); n != len(want) {
 		t.Errorf("%d messages, want %d", n, len(want))
 	}

@@ -31,7 +31,7 @@ func TestSchemaChangesUnderARunningRelay(t *testing.T) {
 		s.awaitMoreSettled(200)
 	}
 	l.stop()
-	s.wantLogInStream(60 * time.Second)
+	s.wantLogInStream()
 	if n, want := s.settled(), s.logged(); n != want {
 		t.Errorf("%d events settled, want %d, each once", n, want)
 	}
@@ -61,14 +61,14 @@ func TestPreparedStatementsThatAreGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.startOn(address, s.nats.URL(), func(c *relayConfig) { c.Lease = 10 * time.Second })
-	s.awaitLanes(30*time.Second, 16)
+	s.awaitLanes(16)
 	for _, state := range []string{"26000", "42P05"} {
 		rule := proxy.Add(fault.PostgresRule{Match: fault.AnyStatement, Times: 10, Do: fault.Fail(state)})
 		s.stage("k", 20)
 		s.stage("", 100)
-		s.wantLogInStream(60 * time.Second)
-		s.eventually("the rule has acted", 60*time.Second, func() bool { return rule.Hits() == 10 })
-		s.eventually("ready", 60*time.Second, func() bool { return p.Ready() == nil })
+		s.wantLogInStream()
+		s.eventually("the rule has acted", func() bool { return rule.Hits() == 10 })
+		s.eventually("ready", func() bool { return p.Ready() == nil })
 	}
 	if n, want := s.settled(), s.logged(); n != want {
 		t.Errorf("%d events settled, want %d, each once", n, want)

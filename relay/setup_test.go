@@ -28,7 +28,13 @@ import (
 	"github.com/holdfast-dev/holdfast/relay"
 )
 
-const streamName = "EVENTS"
+const (
+	streamName = "EVENTS"
+	// patience bounds every wait for what has to happen: a machine may be slow.
+	patience = 90 * time.Second
+	// slack is what a slow machine adds to a time that is bounded.
+	slack = 20 * time.Second
+)
 
 type relayConfig = relay.Config
 
@@ -200,7 +206,7 @@ func (p *pod) stopAndWait() error {
 	p.stop()
 	select {
 	case <-p.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		p.t.Fatalf("relay did not stop; its log:\n%s", p.logs)
 	}
 	p.closes()
@@ -326,12 +332,18 @@ func (s *setup) count() int {
 }
 
 // eventually waits until ok holds.
-func (s *setup) eventually(what string, within time.Duration, ok func() bool) {
+func (s *setup) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(within)
+	s.within(patience, what, ok)
+}
+
+// within waits until ok holds, for so long that something else would have happened by then.
+func (s *setup) within(limit time.Duration, what string, ok func() bool) {
+	s.t.Helper()
+	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %s: %s", within, what)
+			s.t.Fatalf("not within %s: %s", limit, what)
 		}
 		select {
 		case <-s.t.Context().Done():

@@ -65,9 +65,9 @@ func TestOtherQueryModesDrain(t *testing.T) {
 			}
 			s.stage("k", 20)
 			p := s.startOn(s.relayURL("default_query_exec_mode", mode), s.nats.URL(), func(c *relayConfig) { c.BatchSize = 50 })
-			s.wantLogInStream(20 * time.Second)
+			s.wantLogInStream()
 			claimed := query[time.Time](s, "SELECT min(lease_until) FROM outbox.outbox_lane")
-			s.eventually("all leases are renewed", 10*time.Second, func() bool {
+			s.eventually("all leases are renewed", func() bool {
 				return query[bool](s, "SELECT min(lease_until) > $1 FROM outbox.outbox_lane", claimed)
 			})
 			if strings.Contains(p.logs.String(), "lanes lost") {

@@ -58,7 +58,7 @@ func TestSubscriberIsNoStream(t *testing.T) {
 			p := s.start(func(c *relayConfig) { c.AckTimeout = 300 * time.Millisecond })
 			s.stage("k", 3)
 			s.stage("", 3)
-			s.eventually("the log explains it", 30*time.Second, func() bool { return strings.Contains(p.logs.String(), c.log) })
+			s.eventually("the log explains it", func() bool { return strings.Contains(p.logs.String(), c.log) })
 			if n := s.settled(); n != 0 {
 				t.Errorf("%d events are settled, and nobody stored them", n)
 			}
@@ -72,7 +72,7 @@ func TestSubscriberIsNoStream(t *testing.T) {
 			if _, err := s.js.CreateOrUpdateStream(t.Context(), cfg); err != nil {
 				t.Fatalf("create stream: %v", err)
 			}
-			s.wantLogInStream(30 * time.Second)
+			s.wantLogInStream()
 		})
 	}
 }

@@ -31,7 +31,7 @@ func TestSwitchToAnotherClusterEndsTheRelay(t *testing.T) {
 			wire := newLink(t, s.db.URL)
 			p := s.startOn(wire.url, s.nats.URL())
 			s.stage("", 100)
-			s.eventually("100 events settled", 30*time.Second, func() bool { return s.settled() == 100 })
+			s.eventually("100 events settled", func() bool { return s.settled() == 100 })
 
 			there := s.copyTo(other)
 			if c.waits {
@@ -42,7 +42,7 @@ func TestSwitchToAnotherClusterEndsTheRelay(t *testing.T) {
 			wire.turn(t, there.db.URL)
 			select {
 			case <-p.ended:
-			case <-time.After(60 * time.Second):
+			case <-time.After(patience):
 				t.Fatalf("the relay goes on:\n%s", p.logs)
 			}
 			if !errors.Is(p.err, outbox.ErrForeignCluster) || !strings.Contains(outbox.Hint(p.err), "relay rebase") {

@@ -19,23 +19,23 @@ func TestLaneThatWasNotDrainedIsNotHandedBackAsClean(t *testing.T) {
 	}
 	long := func(c *relayConfig) { c.Workers, c.Lease = 16, 2*time.Minute }
 	first := s.start(long)
-	s.awaitLanes(soon, 16)
+	s.awaitLanes(16)
 	settles := s.begin()
 	s.execIn(settles, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	s.stage("", 400)
-	s.eventually("400 events in the stream", soon, func() bool { return s.count() == 400 })
+	s.eventually("400 events in the stream", func() bool { return s.count() == 400 })
 	first.kill()
 	s.commit(settles)
-	s.eventually("the window is over", soon, func() bool { return s.forgets(window) })
+	s.eventually("the window is over", func() bool { return s.forgets(window) })
 	before := s.count() // with the probes of the window
 	s.exec("DELETE FROM outbox.outbox_relay")
 
 	second := s.start(long)
-	s.eventually("the second relay runs", soon, func() bool { return strings.Contains(second.logs.String(), "relay started") })
+	s.eventually("the second relay runs", func() bool { return strings.Contains(second.logs.String(), "relay started") })
 	reads := s.begin()
 	s.execIn(reads, "LOCK TABLE outbox.event_outbox IN ACCESS EXCLUSIVE MODE")
 	s.exec("UPDATE outbox.outbox_lane SET lease_until = clock_timestamp()")
-	s.eventually("the second relay has all lanes", soon, func() bool {
+	s.eventually("the second relay has all lanes", func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_lane WHERE lease_until > clock_timestamp()") == 16
 	})
 	if err := second.stopAndWait(); err != nil {
@@ -44,7 +44,7 @@ func TestLaneThatWasNotDrainedIsNotHandedBackAsClean(t *testing.T) {
 	s.commit(reads)
 
 	s.start()
-	s.eventually("400 events settled", soon, func() bool { return s.settled() == 400 })
+	s.eventually("400 events settled", func() bool { return s.settled() == 400 })
 	if n := s.count(); n != before {
 		t.Errorf("the stream has %d messages, want the %d from before", n, before)
 	}
@@ -61,14 +61,14 @@ func TestReadyAgainWhenAnotherPodRetried(t *testing.T) {
 		c.Retry.Initial, c.Retry.Max, c.Retry.MaxRetries = 300*time.Millisecond, 300*time.Millisecond, 1000
 	})
 	s.stageLarge("k", 10_000)
-	s.eventually("an event waits", soon, func() bool { return query[int](s, "SELECT count(*) FROM outbox.outbox_retry") == 1 })
-	s.eventually("ready", soon, func() bool { return p.Ready() == nil })
+	s.eventually("an event waits", func() bool { return query[int](s, "SELECT count(*) FROM outbox.outbox_retry") == 1 })
+	s.eventually("ready", func() bool { return p.Ready() == nil })
 	s.deleteStream()
-	s.eventually("not ready", soon, func() bool { return p.Ready() != nil })
-	s.eventually("the retrier has noticed", soon, func() bool {
+	s.eventually("not ready", func() bool { return p.Ready() != nil })
+	s.eventually("the retrier has noticed", func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_retry WHERE lease_token IS NULL") == 1
 	})
 	s.exec("DELETE FROM outbox.outbox_retry") // as when another pod has published it
 	s.createStream(streamName, "events.>")
-	s.eventually("ready again", time.Minute, func() bool { return p.Ready() == nil })
+	s.eventually("ready again", func() bool { return p.Ready() == nil })
 }

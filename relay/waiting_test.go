@@ -35,17 +35,17 @@ func TestRefusalIsSettledWholeOrNotAtAll(t *testing.T) {
 				c.Retry = retry.Policy{MaxRetries: 100, Initial: time.Hour, Max: time.Hour}
 			})
 			s.stage("before", 1)
-			s.eventually("the relay drains", 30*time.Second, func() bool { return s.settled() == 1 })
+			s.eventually("the relay drains", func() bool { return s.settled() == 1 })
 			s.exec(c.spoil)
 			poison := s.stageTogether(large("k", 10_000), events("k", 1)[0])[0]
-			s.eventually("the settle fails and says why", 30*time.Second, func() bool { return strings.Contains(p.logs.String(), c.said) })
+			s.eventually("the settle fails and says why", func() bool { return strings.Contains(p.logs.String(), c.said) })
 			const passed = `SELECT bool_or(pg_visible_in_snapshot(e.tx, l.drained)) FROM outbox.event_outbox e
 				JOIN outbox.outbox_lane l ON l.lane = e.lane WHERE e.partition_key = 'k'`
 			if query[bool](s, passed) || query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") != 0 {
 				t.Error("the cursor moved past an event that does not wait, or a part of it was settled")
 			}
 			s.exec(c.mend)
-			s.eventually("both events wait", 30*time.Second, func() bool {
+			s.eventually("both events wait", func() bool {
 				return query[int64](s, "SELECT count(*) FROM outbox.outbox_retry") == 2
 			})
 			sound := query[bool](s, `SELECT bool_and(row_version = 0 AND requeue_epoch = 0 AND num_nonnulls(lease_owner, lease_token, lease_until) = 0 AND

@@ -19,7 +19,7 @@ const (
 	wakeSubject = "holdfast.wake.test"
 	// asleep is how long a relay sleeps here when nobody wakes it: longer than a test waits.
 	asleep = time.Minute
-	soon   = 30 * time.Second
+	soon   = asleep * 3 / 4
 )
 
 // startAsleep starts a relay and returns when it has nothing to look at for a minute.
@@ -30,7 +30,7 @@ func (s *setup) startAsleep(databaseURL string, change func(*relayConfig)) *pod 
 		c.PollMin, c.PollMax = asleep, asleep
 		change(c)
 	})
-	s.eventually("the first event is settled", soon, func() bool { return s.settled() == 1 })
+	s.within(soon, "the first event is settled", func() bool { return s.settled() == 1 })
 	return p
 }
 
@@ -51,7 +51,7 @@ func TestWakeUpOverNATS(t *testing.T) {
 	nc := s.connect()
 	s.startAsleep(s.relayURL(), func(c *relayConfig) { c.WakeSubject = wakeSubject })
 	s.stage("k", 3)
-	s.eventually("the events are there", soon, func() bool {
+	s.within(soon, "the events are there", func() bool {
 		if err := outbox.Wake(nc, wakeSubject); err != nil { // again: the subscription may be younger
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestManyWakeUpsCostFewLooks(t *testing.T) {
 	const gap = 200 * time.Millisecond
 	s.startAsleep(url, func(c *relayConfig) { c.WakeSubject, c.WakeGap = wakeSubject, gap })
 	before, start := looks.Hits(), time.Now()
-	s.eventually("5 looks", soon, func() bool {
+	s.within(soon, "5 looks", func() bool {
 		for range 1000 {
 			if err := outbox.Wake(nc, wakeSubject); err != nil {
 				t.Fatal(err)
@@ -116,9 +116,9 @@ func TestRelayMayNotSubscribe(t *testing.T) {
 	s.js = outboxtest.NewStream(t, s.as("any:any@"), streamName, "events.>")
 	p := s.startOn(s.relayURL(), s.as("relay:right@"), func(c *relayConfig) { c.WakeSubject = wakeSubject })
 	s.stage("k", 5)
-	s.eventually("the events are there", soon, func() bool { return s.count() == 5 })
-	s.eventually("it is told", soon, func() bool { return strings.Contains(p.logs.String(), "no wake-ups over NATS") })
-	s.eventually("two more attempts", soon, func() bool { return s.denied() >= 3 })
+	s.within(soon, "the events are there", func() bool { return s.count() == 5 })
+	s.within(soon, "it is told", func() bool { return strings.Contains(p.logs.String(), "no wake-ups over NATS") })
+	s.within(soon, "two more attempts", func() bool { return s.denied() >= 3 })
 	if n := strings.Count(p.logs.String(), "no wake-ups over NATS"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, p.logs)
 	}
@@ -145,7 +145,7 @@ func TestWakeUpByNotify(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	s.startAsleep(s.db.URL, func(c *relayConfig) { c.ListenChannel = outbox.WakeChannel })
-	s.eventually("the relay listens", soon, func() bool {
+	s.within(soon, "the relay listens", func() bool {
 		return query[int](s, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND datname = current_database()") == 1
 	})
 	publisher, err := outbox.New(outbox.Config{NotifyChannel: outbox.WakeChannel})
@@ -153,7 +153,7 @@ func TestWakeUpByNotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	staged := 1
-	s.eventually("an event leaves at once", soon, func() bool {
+	s.within(soon, "an event leaves at once", func() bool {
 		err := pgx.BeginFunc(t.Context(), s.db.Pool, func(tx pgx.Tx) error {
 			_, err := publisher.PublishTx(t.Context(), tx, events("k", 1)...)
 			return err
@@ -164,7 +164,7 @@ func TestWakeUpByNotify(t *testing.T) {
 		staged++
 		return s.count() > 1
 	})
-	s.eventually("all events leave", soon, func() bool { return s.count() == staged })
+	s.within(soon, "all events leave", func() bool { return s.count() == staged })
 }
 
 // TestSwallowedNotificationsAreFound: the relay notices that what it listens to never arrives,
@@ -177,13 +177,13 @@ func TestSwallowedNotificationsAreFound(t *testing.T) {
 	p := s.startOn(url, s.nats.URL(), func(c *relayConfig) {
 		c.ListenChannel, c.AckTimeout, c.UnreadyAfter = outbox.WakeChannel, 500*time.Millisecond, time.Second
 	})
-	s.eventually("it is told", soon, func() bool {
+	s.within(soon, "it is told", func() bool {
 		return strings.Contains(p.logs.String(), "no wake-ups by LISTEN") && strings.Contains(p.logs.String(), "pooler in transaction mode")
 	})
 	s.stage("k", 5)
-	s.eventually("the relay polls", soon, func() bool { return s.count() == 5 })
+	s.within(soon, "the relay polls", func() bool { return s.count() == 5 })
 	proxy.SwallowNotifications(false)
-	s.eventually("it is told", soon, func() bool { return strings.Contains(p.logs.String(), "notifications of the database arrive") })
+	s.within(soon, "it is told", func() bool { return strings.Contains(p.logs.String(), "notifications of the database arrive") })
 	if n := strings.Count(p.logs.String(), "no wake-ups by LISTEN"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, p.logs)
 	}

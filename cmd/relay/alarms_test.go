@@ -11,7 +11,7 @@ import (
 )
 
 // quickly are settings with which an alarm need not be waited for.
-var quickly = []string{"RELAY_MEASURE_EVERY=100ms", "RELAY_UNREADY_AFTER=1s", "RELAY_RETRY_MAX=100ms", "RELAY_LEASE=2s", "RELAY_ACK_TIMEOUT=1s"}
+var quickly = []string{"RELAY_MEASURE_EVERY=100ms", "RELAY_UNREADY_AFTER=1s", "RELAY_RETRY_MAX=100ms", "RELAY_LEASE=4s", "RELAY_ACK_TIMEOUT=1s"}
 
 // alarmed is a relay with the servers that it works with.
 type alarmed struct {

@@ -54,7 +54,7 @@ func cmdStream(ts *testscript.TestScript, _ bool, args []string) {
 func cmdDrain(ts *testscript.TestScript, _ bool, _ []string) {
 	w := worldOf(ts)
 	js := brokerOf(ts)
-	r, err := relay.New(w.db.Pool, js.Conn(), relay.Config{Stream: ts.Getenv("RELAY_STREAM"), Lease: time.Second,
+	r, err := relay.New(w.db.Pool, js.Conn(), relay.Config{Stream: ts.Getenv("RELAY_STREAM"), Lease: 10 * time.Second,
 		PollMax: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	ts.Check(err)
 	ctx, stop := context.WithCancel(w.Context())
@@ -110,9 +110,9 @@ func cmdMessages(ts *testscript.TestScript, _ bool, args []string) {
 
 // until polls a condition.
 func until(ts *testscript.TestScript, what string, ok func() bool) {
-	for deadline := time.Now().Add(30 * time.Second); !ok(); {
+	for deadline := time.Now().Add(patience); !ok(); {
 		if time.Now().After(deadline) {
-			ts.Fatalf("not within 30 s: %s", what)
+			ts.Fatalf("not within %s: %s", patience, what)
 		}
 		select {
 		case <-worldOf(ts).Context().Done():

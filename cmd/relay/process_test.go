@@ -20,7 +20,7 @@ import (
 type serverOptions = server.Options
 
 // patience is how long a test waits for something that must happen.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // process is a relay that runs as a process of its own, with its log in JSON.
 type process struct {

@@ -87,7 +87,7 @@ func outcome(t *testing.T, ack jetstream.PubAckFuture) (*jetstream.PubAck, error
 		return a, nil
 	case err := <-ack.Err():
 		return nil, err
-	case <-time.After(30 * time.Second):
+	case <-time.After(90 * time.Second):
 		t.Fatal("neither an acknowledgement nor an error")
 		return nil, nil
 	}
@@ -302,7 +302,7 @@ func TestNATSProxyActsOnRequests(t *testing.T) {
 	}
 	hits(t, rule, 1)
 	lost := b.proxy.Add(fault.NATSRule{Match: fault.AtSubject(fault.OnResponse, "$JS.API.STREAM.INFO."), Do: fault.Swallow()})
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := js.Stream(ctx, testStream); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)

@@ -221,15 +221,16 @@ func TestPostgresProxyStalls(t *testing.T) {
 	t.Parallel()
 	b := newBase(t)
 	conn := b.connect()
-	b.proxy.Add(fault.PostgresRule{Match: fault.Executes("insert"), Times: 1, Do: fault.StallFor(300 * time.Millisecond)})
+	const stall = 300 * time.Millisecond
+	rule := b.proxy.Add(fault.PostgresRule{Match: fault.Executes("insert"), Times: 1, Do: fault.StallFor(stall)})
 	begin := time.Now()
-	if err := b.insert(conn, 1); err != nil || time.Since(begin) < 300*time.Millisecond {
+	if err := b.insert(conn, 1); err != nil || time.Since(begin) < stall {
 		t.Errorf("after %s: %v", time.Since(begin), err)
 	}
-	begin = time.Now()
-	if err := b.insert(conn, 2); err != nil || time.Since(begin) > 250*time.Millisecond {
-		t.Errorf("the next one, after %s: %v", time.Since(begin), err)
+	if err := b.insert(conn, 2); err != nil {
+		t.Errorf("the next one: %v", err)
 	}
+	hits(t, rule, 1)
 }
 
 func TestPostgresProxyFailsStatements(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 const (
 	token     = "intake-secret-0123456789"
 	digestKey = "digest-secret-0123456789-0123456789"
-	waitLimit = 60 * time.Second // bounds every wait for something that must happen
+	waitLimit = 120 * time.Second // bounds every wait for something that must happen
 )
 
 var _ saga.Participant = holdclient.Participant{} // the client is what the coordinator drives

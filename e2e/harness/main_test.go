@@ -93,7 +93,7 @@ func openTempDir(t *testing.T) string {
 // eventually polls a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(90 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
 			t.Fatalf("never happened: %s", what)

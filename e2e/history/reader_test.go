@@ -120,7 +120,7 @@ func TestReaderReadsWhatTheRelayWrites(t *testing.T) {
 		}
 		return end
 	}
-	for deadline := time.Now().Add(30 * time.Second); !atEnd(); time.Sleep(time.Millisecond) { // between two looks
+	for deadline := time.Now().Add(90 * time.Second); !atEnd(); time.Sleep(time.Millisecond) { // between two looks
 		if time.Now().After(deadline) {
 			t.Fatalf("the follower read %d of %d", len(follower.Messages()), len(got))
 		}

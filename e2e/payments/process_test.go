@@ -71,7 +71,7 @@ func (p *process) dies(point string) {
 		p.s.t.Fatalf("%s ended with %v, it should be killed at %s", p.name, err, point)
 	}
 	p.s.eventually("its sessions are gone", func() bool {
-		return query[int](p.s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", p.name) == 0
+		return query[int](p.s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()", p.name) == 0
 	})
 }
 

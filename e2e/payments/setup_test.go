@@ -23,7 +23,7 @@ import (
 const (
 	streamName = "EVENTS"
 	// patience bounds every wait; a machine may be busy.
-	patience = 60 * time.Second
+	patience = 120 * time.Second
 )
 
 // makeTables makes the tables of both services.

@@ -161,11 +161,11 @@ func settleRolledBack(s *site, c crash) int {
 	}
 	s.load()
 	s.doomed(c).dies(c.point)
-	const waiting = "FROM pg_stat_activity WHERE application_name = 'doomed' AND wait_event_type = 'Lock' AND query LIKE '-- Moves the cursor%'"
+	const waiting = "FROM pg_stat_activity WHERE application_name = 'doomed' AND datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '-- Moves the cursor%'"
 	s.eventually("the settle waits", func() bool { return query[int](s, "SELECT count(*) "+waiting) > 0 })
-	s.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'doomed'")
+	s.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'doomed' AND datname = current_database()")
 	s.eventually("the sessions are gone", func() bool {
-		return query[int](s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'doomed'") == 0
+		return query[int](s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'doomed' AND datname = current_database()") == 0
 	})
 	if err := lock.Rollback(s.t.Context()); err != nil {
 		s.t.Fatal(err)

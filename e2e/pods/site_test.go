@@ -26,7 +26,7 @@ const (
 	eventType  = "pods.happened"
 
 	// within bounds every wait; a machine may be busy.
-	within = 60 * time.Second
+	within = 120 * time.Second
 	// small is what a message may have while the stream refuses large ones.
 	small = 4096
 )

@@ -143,7 +143,7 @@ func runRelay(t *testing.T, b *bundle) jetstream.JetStream {
 // wait polls until a count is reached.
 func wait(t *testing.T, count func() (uint64, error), want uint64) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(90 * time.Second)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

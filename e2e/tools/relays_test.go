@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	drainLimit = time.Minute      // for the relays to publish everything
-	stopLimit  = 15 * time.Second // for a relay to hand back its lanes and end
+	drainLimit = 3 * time.Minute  // for the relays to publish everything
+	stopLimit  = 60 * time.Second // for a relay to hand back its lanes and end
 )
 
 // relays are the relay processes of one database.

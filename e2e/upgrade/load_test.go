@@ -19,7 +19,7 @@ import (
 
 const (
 	writers  = 3 // and as many who hold what they write, and release it
-	patience = time.Minute
+	patience = 2 * time.Minute
 )
 
 // load is services of the old release: they stage events from the beginning of an upgrade to its

@@ -16,7 +16,7 @@ import (
 
 const (
 	stream      = "UPGRADE"
-	stopLimit   = 20 * time.Second // for a relay to hand back its lanes and end
+	stopLimit   = 60 * time.Second // for a relay to hand back its lanes and end
 	refuseLimit = 30 * time.Second // for a relay to refuse the database
 )
 

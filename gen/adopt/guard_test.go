@@ -138,7 +138,7 @@ func TestMigrationWaitsForWriters(t *testing.T) {
 // awaitLock waits until somebody waits for a lock on the old table.
 func awaitLock(t *testing.T, db *outboxtest.Database) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	for {
 		var waits bool

@@ -24,7 +24,7 @@ import (
 )
 
 // waitLimit bounds every wait for something that must happen.
-const waitLimit = 30 * time.Second
+const waitLimit = 90 * time.Second
 
 // The callers of the tests, and their tokens.
 const (

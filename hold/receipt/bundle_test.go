@@ -19,7 +19,7 @@ import (
 )
 
 // waitLimit bounds every wait for another connection.
-const waitLimit = 30 * time.Second
+const waitLimit = 90 * time.Second
 
 // testBundle is a database with a table of persons, and an operation with generation 1
 // registered.

@@ -24,7 +24,7 @@ import (
 )
 
 // waitLimit bounds every wait for another goroutine or connection.
-const waitLimit = 30 * time.Second
+const waitLimit = 90 * time.Second
 
 const kind = "order.finalize"
 

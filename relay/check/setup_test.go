@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds one look, on a machine that does other things as well.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // bench is a set-up that is healthy until a test breaks it.
 type bench struct {

@@ -115,7 +115,7 @@ func (b *broker) refuses(s *store) {
 	p := b.start(s)
 	select {
 	case <-p.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(90 * time.Second):
 		s.t.Fatal("a relay drains a database of another cluster")
 	}
 	if err := p.wait(); !errors.Is(err, outbox.ErrForeignCluster) {

@@ -263,7 +263,7 @@ func (p *pod) wait() error {
 	p.stop()
 	select {
 	case <-p.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(90 * time.Second):
 		p.s.t.Fatal("the relay did not stop")
 	}
 	p.closes()
@@ -280,10 +280,10 @@ func (p *pod) kill() {
 // eventually waits until ok holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(90 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within 90 s: %s", what)
 		}
 		select {
 		case <-t.Context().Done():

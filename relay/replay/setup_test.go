@@ -129,10 +129,10 @@ func query[T any](s *setup, sql string, args ...any) T {
 
 func (s *setup) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(90 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("not within 30 s: %s", what)
+			s.t.Fatalf("not within 90 s: %s", what)
 		}
 		select {
 		case <-s.t.Context().Done():

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { outboxtest.Main(m) }
 
 // waitLimit bounds every wait for what must end.
-const waitLimit = 30 * time.Second
+const waitLimit = 90 * time.Second
 
 // The database has given all that was asked, and then does not answer: whoever asked comes back.
 func TestNobodyWaitsForARollbackWithoutEnd(t *testing.T) {

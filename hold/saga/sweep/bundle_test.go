@@ -25,7 +25,7 @@ import (
 )
 
 // waitLimit bounds every wait for another connection.
-const waitLimit = 30 * time.Second
+const waitLimit = 90 * time.Second
 
 // secret is what nobody may see who sweeps.
 const secret = "Ada-Lovelace"
