@@ -60,12 +60,16 @@ func ReadLaneBatches(ctx context.Context, pool *pgxpool.Pool, schema, group stri
 	return list, nil
 }
 
+// laneLockWait bounds the wait for the row of a lane, which a settle has for a moment.
+const laneLockWait = 5 * time.Second
+
 // EndLease ends the lease of an owner on a lane now instead of at its time. From then on no settle
 // and no renewal of that claim is accepted, so the owner drops the lane, and any relay that has
 // room claims it, the same one too. What was in flight is published again with the same ids,
 // unless the next owner finds it in the stream, as after any lease that ended. It returns false, and
-// nothing is changed, when the lane is not that owner's any more. The caller needs the rights of
-// a relay.
+// nothing is changed, when the lane is not that owner's any more. A row that another
+// transaction keeps for more than five seconds is an error with SQLSTATE 55P03. The caller needs the
+// rights of a relay.
 func EndLease(ctx context.Context, pool *pgxpool.Pool, schema, group string, lane int16, owner string) (bool, error) {
 	d := &database{pool: pool, sql: newStatements(schema)}
 	var token string
@@ -76,9 +80,17 @@ func EndLease(ctx context.Context, pool *pgxpool.Pool, schema, group string, lan
 	if err != nil {
 		return false, fmt.Errorf("end the lease of lane %d: %w", lane, err)
 	}
-	tag, err := pool.Exec(ctx, d.sql.abandon, group, []int16{lane}, []string{token})
+	ended := false
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", laneLockWait.Milliseconds())); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, d.sql.abandon, group, []int16{lane}, []string{token})
+		ended = tag.RowsAffected() > 0
+		return err
+	})
 	if err != nil {
 		return false, fmt.Errorf("end the lease of lane %d: %w", lane, d.checked(err))
 	}
-	return tag.RowsAffected() > 0, nil
+	return ended, nil
 }

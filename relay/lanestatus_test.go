@@ -1,8 +1,11 @@
 package relay_test
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast-dev/holdfast/relay"
 )
@@ -54,6 +57,25 @@ func TestEndedLeasesLoseNothing(t *testing.T) {
 	}
 	if ended < 32 {
 		t.Errorf("%d leases were ended, want at least those of all lanes twice", ended)
+	}
+}
+
+// TestEndedLeaseDoesNotWaitForEver: somebody keeps the row of the lane, and whoever ends its lease is told.
+func TestEndedLeaseDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.exec(`INSERT INTO outbox.outbox_lane (relay_group, lane) SELECT 'default', 3 ON CONFLICT DO NOTHING`)
+	s.exec(`UPDATE outbox.outbox_lane SET lease_owner = 'pod-a', lease_token = gen_random_uuid(), lease_until = clock_timestamp() + interval '1 hour' WHERE lane = 3`)
+	tx := s.begin()
+	s.execIn(tx, "SELECT FROM outbox.outbox_lane WHERE lane = 3 FOR UPDATE")
+	ended, err := relay.EndLease(t.Context(), s.db.Pool, "outbox", "default", 3, "pod-a")
+	var server *pgconn.PgError
+	if ended || !errors.As(err, &server) || server.Code != "55P03" {
+		t.Fatalf("ended %t, error %v", ended, err)
+	}
+	s.commit(tx)
+	if ended, err = relay.EndLease(t.Context(), s.db.Pool, "outbox", "default", 3, "pod-a"); !ended || err != nil {
+		t.Errorf("ended %t, error %v", ended, err)
 	}
 }
 

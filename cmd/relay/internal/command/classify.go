@@ -99,6 +99,8 @@ func classifyDatabase(err error) *exit.Error {
 			e.Code, e.Kind, e.Hint = exit.Usage, kindConfiguration, "check the name of the database"
 		case "42P01", "42703", "42883", "3F000":
 			e.Code, e.Kind, e.Hint = exit.Usage, "schema", "install the schema that this build expects: relay version shows it"
+		case "55P03":
+			e.Hint = "another transaction holds the lock: pg_blocking_pids(pid) names it in pg_stat_activity; try again when it has ended"
 		case "08P01":
 			e.Hint = "if a pooler answered, its message says why it refuses"
 		case "53300":

@@ -105,7 +105,11 @@ func (l *eventLog) traces(ctx context.Context, id string) ([]*eventTrace, error)
 
 // dropped tells of an event that was dropped alone while it was held, of which only the audit is left.
 func (l *eventLog) dropped(ctx context.Context, id string) ([]*eventTrace, error) {
-	steps, _, err := l.decisions(ctx, id, outbox.Hold{})
+	steps, why, err := l.decisions(ctx, id, outbox.Hold{})
+	if err == nil && why != "" {
+		err = exit.Errorf(exit.Denied, "the log does not have an event %s, and it may have been dropped while it was held: not shown is %s", plain(id), why).
+			WithHint("log in as one of them")
+	}
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}

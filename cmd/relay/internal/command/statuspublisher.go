@@ -14,8 +14,11 @@ import (
 type statusPublisher struct {
 	Kind   string `json:"kind"` // fast, async, or unknown when the broker does not answer
 	Reason string `json:"reason"`
-	// Away: the broker does not take events, because it cannot be reached, or has no such stream.
+	// Away: the broker does not take events, because it cannot be reached from here, or has no such stream.
 	Away bool `json:"away"`
+
+	// fromHere says that the broker cannot be reached from this host, which says nothing of the relays' own.
+	fromHere bool
 }
 
 // brokerTimeout bounds what status asks of the broker, which is not what it is for.
@@ -32,7 +35,7 @@ func (l *statusLook) publisher(ctx context.Context) *statusPublisher {
 	if l.js == nil {
 		js, err := dial(ctx, l.settings, func(error) {})
 		if err != nil {
-			return &statusPublisher{"unknown", err.Error(), true}
+			return &statusPublisher{Kind: "unknown", Reason: err.Error(), Away: true, fromHere: true}
 		}
 		l.js = js
 	}
@@ -41,14 +44,14 @@ func (l *statusLook) publisher(ctx context.Context) *statusPublisher {
 	stream, err := l.js.Stream(ctx, l.settings.Stream)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return &statusPublisher{"unknown", "stream " + l.settings.Stream + " not found", true}
+		return &statusPublisher{Kind: "unknown", Reason: "stream " + l.settings.Stream + " not found", Away: true}
 	case err != nil:
 		// A user that may not ask may publish all the same: the server does not answer it, and tells the connection.
 		denied := isDenied(err) || isDenied(l.js.Conn().LastError())
-		return &statusPublisher{"unknown", "stream " + l.settings.Stream + ": " + err.Error(), !denied}
+		return &statusPublisher{Kind: "unknown", Reason: "stream " + l.settings.Stream + ": " + err.Error(), Away: !denied, fromHere: true}
 	}
 	c := relay.ChoosePublisher(l.settings.Publisher, l.js.Conn().ConnectedServerVersion(), &stream.CachedInfo().Config)
-	return &statusPublisher{string(c.Kind), c.Reason, false}
+	return &statusPublisher{Kind: string(c.Kind), Reason: c.Reason}
 }
 
 func (l *statusLook) close() {

@@ -99,7 +99,10 @@ func TestVerdictsOfTheBroker(t *testing.T) {
 		return &relay.Status{Group: "default", Backlog: backlog, OldestEvent: 3 * time.Minute, Relays: make([]relay.RelayStatus, 1), Lanes: []relay.LaneStatus{{Live: live > 0}}}
 	}
 	away := &statusPublisher{Kind: "unknown", Reason: "stream ORDERS not found", Away: true}
+	unreached := &statusPublisher{Kind: "unknown", Reason: "connect to nats: refused", Away: true, fromHere: true}
 	restricted := &statusPublisher{Kind: "unknown", Reason: "stream ORDERS: permissions violation"}
+	young := group(1, 50)
+	young.OldestEvent = stalled - time.Millisecond
 	for _, c := range []struct {
 		status    *relay.Status
 		publisher *statusPublisher
@@ -110,6 +113,10 @@ func TestVerdictsOfTheBroker(t *testing.T) {
 		{group(1, 50), away, statusWaiting, false, "Waiting for the broker: stream ORDERS not found; 50 events wait, the oldest for 3m. Nothing is lost, attempts are not counted."},
 		{group(1, 1), away, statusWaiting, false, "Waiting for the broker: stream ORDERS not found; 1 event waits, the oldest for 3m. Nothing is lost, attempts are not counted."},
 		{group(1, 0), away, statusWaiting, true, "Waiting for the broker: stream ORDERS not found; no event waits."},
+		{group(1, 50), unreached, statusWaiting, false, "Waiting for the broker: connect to nats: refused; 50 events wait, the oldest for 3m. Nothing is lost, attempts are not counted."},
+		{young, unreached, statusDraining, true, "Draining: 1 relay, 1 of 1 lane owned, 50 events behind. This host cannot reach the broker: connect to nats: refused."},
+		{group(1, 0), unreached, statusDraining, true, "Draining: 1 relay, 1 of 1 lane owned, 0 events behind. This host cannot reach the broker: connect to nats: refused."},
+		{young, away, statusWaiting, false, "Waiting for the broker: stream ORDERS not found; 50 events wait, the oldest for 9s. Nothing is lost, attempts are not counted."},
 		{group(0, 50), away, statusUnattended, false, "Nobody drains: 1 lane has no live relay; 50 events wait, the oldest for 3m."},
 		{group(1, 50), restricted, statusBehind, true, "Behind: 1 relay, 1 of 1 lane owned; 50 events wait, the oldest for 3m. A relay's /readyz says why."},
 	} {

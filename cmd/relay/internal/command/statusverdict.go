@@ -34,6 +34,10 @@ func (s statusState) colour() output.Colour {
 // lane of a killed pod is taken over well within it.
 const late = time.Minute
 
+// stalled is how long an event waits at least when relays cannot reach the broker, and not only this host cannot: they
+// would have published it long before.
+const stalled = 10 * time.Second
+
 // judge says how a group is, in a word and in a sentence. Publisher is what the broker said, nil if it was not asked.
 func judge(s *relay.Status, liveLanes int, publisher *statusPublisher) (statusState, string) {
 	events := output.Count(s.Backlog, "event")
@@ -46,24 +50,28 @@ func judge(s *relay.Status, liveLanes int, publisher *statusPublisher) (statusSt
 	if s.Backlog != 1 {
 		wait = "wait"
 	}
+	away, elsewhere := publisher != nil && publisher.Away, ""
+	if away && publisher.fromHere && (s.Backlog == 0 || s.OldestEvent < stalled) {
+		away, elsewhere = false, fmt.Sprintf(" This host cannot reach the broker: %s.", publisher.Reason)
+	}
 	switch {
 	case liveLanes == 0 && s.Backlog > 0:
 		return statusUnattended, fmt.Sprintf("Nobody drains: %s no live relay; %s %s, the oldest for %s.",
 			haveNo(len(s.Lanes)), events, wait, output.Age(s.OldestEvent))
 	case liveLanes == 0:
 		return statusIdle, fmt.Sprintf("Nobody drains: %s no live relay; no event waits.", haveNo(len(s.Lanes)))
-	case publisher != nil && publisher.Away && s.Backlog > 0:
+	case away && s.Backlog > 0:
 		return statusWaiting, fmt.Sprintf("Waiting for the broker: %s; %s %s, the oldest for %s. Nothing is lost, attempts are not counted.",
 			publisher.Reason, events, wait, output.Age(s.OldestEvent))
-	case publisher != nil && publisher.Away:
+	case away:
 		return statusWaiting, fmt.Sprintf("Waiting for the broker: %s; no event waits.", publisher.Reason)
 	case s.Backlog > 0 && s.OldestEvent > late:
 		return statusBehind, fmt.Sprintf("Behind: %s, %s; %s %s, the oldest for %s. A relay's /readyz says why.",
 			relays, lanes, events, wait, output.Age(s.OldestEvent))
 	case liveLanes < len(s.Lanes):
-		return statusBehind, fmt.Sprintf("Taking over: %s, %s, %s behind.", relays, lanes, events)
+		return statusBehind, fmt.Sprintf("Taking over: %s, %s, %s behind.%s", relays, lanes, events, elsewhere)
 	default:
-		return statusDraining, fmt.Sprintf("Draining: %s, %s, %s behind.", relays, lanes, events)
+		return statusDraining, fmt.Sprintf("Draining: %s, %s, %s behind.%s", relays, lanes, events, elsewhere)
 	}
 }
 
