@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -19,7 +20,8 @@ import (
 // Handler handles one event in a transaction: it claims the fact first, writes the effect when the
 // fact is new, and writes nothing otherwise. It neither commits nor rolls back, and calls nothing
 // outside. An error rolls everything back; [Permanent] and [Unavailable] say what it means. It
-// must be safe for concurrent use.
+// returns when ctx ends: one that does not is left to itself, and its transaction is ended. It must
+// be safe for concurrent use.
 type Handler func(ctx context.Context, tx *facts.Tx, e event.Event) error
 
 // Delivered is an event of a batch, with the transaction as it sees it: claims that are made
@@ -66,6 +68,7 @@ type Applier struct {
 	proofs  proofs
 	sql     statements
 	metrics *metrics
+	stuck   atomic.Int64 // handlers and proofs that were left to themselves and have not come back
 }
 
 // NewApplier makes an applier over a pool, which stays the caller's to close. It connects to
@@ -99,18 +102,18 @@ func (a *Applier) Apply(ctx context.Context, e event.Event) (Result, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, a.cfg.HandleTimeout)
 	defer cancel()
-	done, err := a.commit(limited, e)
+	done, err := a.bounded(limited, func(t *attempt) ([]applied, error) { return a.commit(limited, t, e) })
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = a.overdue(ctx, err)
 		}
 		return Result{}, err
 	}
-	a.tell(ctx, e, done.Result)
-	if a.cfg.Strict && done.open {
-		return done.Result, errInQuarantine
+	a.tell(ctx, e, done[0].Result)
+	if a.cfg.Strict && done[0].open {
+		return done[0].Result, errInQuarantine
 	}
-	return done.Result, nil
+	return done[0].Result, nil
 }
 
 // applied is what a transaction did with an event. open says that it is in quarantine and nobody
@@ -129,10 +132,10 @@ func (a *Applier) tell(ctx context.Context, e event.Event, r Result) {
 }
 
 // commit runs the transaction of an event, again where that helps.
-func (a *Applier) commit(ctx context.Context, e event.Event) (applied, error) {
+func (a *Applier) commit(ctx context.Context, t *attempt, e event.Event) ([]applied, error) {
 	audit := true
 	for try := 1; ; try++ {
-		done, err := a.transaction(ctx, audit, e)
+		done, err := a.transaction(ctx, t, audit, e)
 		var defect *auditError
 		switch {
 		case errors.As(err, &defect):
@@ -141,9 +144,9 @@ func (a *Applier) commit(ctx context.Context, e event.Event) (applied, error) {
 			a.cfg.Logger.ErrorContext(ctx, "the inbox cannot be written: the delivery goes on without it", "consumer", a.cfg.Name, "event_id", e.ID(), "cause", kindOf(err))
 		case err == nil:
 			done[0].Audited = audit
-			return done[0], nil
+			return done, nil
 		case Classify(err) != Again || try >= runAgain || ctx.Err() != nil:
-			return applied{}, err
+			return nil, err
 		}
 	}
 }
@@ -166,12 +169,16 @@ type auditError struct{ error }
 func (e *auditError) Unwrap() error { return e.error }
 
 // transaction is the protocol up to the commit, for one event or several: all of them or none.
-func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.Event) (done []applied, err error) {
+func (a *Applier) transaction(ctx context.Context, t *attempt, audit bool, events ...event.Event) (done []applied, err error) {
 	conn, err := a.pool.Acquire(ctx)
 	if err != nil {
 		return nil, Unavailable(&beginError{err})
 	}
 	defer conn.Release()
+	if err := t.opens(conn.Conn().PgConn().Conn()); err != nil {
+		return nil, err
+	}
+	defer t.closes()
 	plain := lazytx.New(ctx, conn.Conn(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	committing := false
 	defer func() {
@@ -198,6 +205,9 @@ func (a *Applier) transaction(ctx context.Context, audit bool, events ...event.E
 		}
 	}
 	if err := a.conclude(ctx, plain, claimsOf(done), audit, events); err != nil {
+		return nil, err
+	}
+	if err := t.commits(); err != nil {
 		return nil, err
 	}
 	late, cancel := a.detached(ctx)

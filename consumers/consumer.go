@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -202,7 +204,11 @@ func (c *Consumer) fetch(soft context.Context, consumer jetstream.Consumer) erro
 		return nil
 	}
 	used := 0
-	defer func() { c.held.free(room - used) }()
+	defer func() { c.held.asked(room - used) }()
+	select {
+	case <-c.renew: // asked when there was no request
+	default:
+	}
 	ctx, cancel := context.WithTimeout(soft, c.cfg.FetchWait)
 	defer cancel()
 	batch, err := consumer.Fetch(room, jetstream.FetchContext(ctx))
@@ -261,7 +267,8 @@ type held struct {
 	least int // room that is worth a request
 
 	mu       sync.Mutex
-	room     int // for more messages
+	room     int  // for more messages
+	asking   bool // a request is open, and has all the room
 	messages map[*delivery]struct{}
 	// roomier says that room was given back. Capacity 1; never closed.
 	roomier chan struct{}
@@ -276,7 +283,7 @@ func (h *held) reserve(ctx context.Context) (int, error) {
 	for {
 		h.mu.Lock()
 		if n := h.room; n >= h.least {
-			h.room = 0
+			h.room, h.asking = 0, true
 			h.mu.Unlock()
 			return n, nil
 		}
@@ -287,6 +294,14 @@ func (h *held) reserve(ctx context.Context) (int, error) {
 			return 0, ctx.Err()
 		}
 	}
+}
+
+// asked gives back what a request did not use.
+func (h *held) asked(n int) {
+	h.mu.Lock()
+	h.asking = false
+	h.mu.Unlock()
+	h.free(n)
 }
 
 func (h *held) free(n int) {
@@ -312,26 +327,11 @@ func (h *held) letGo(d *delivery) {
 	delete(h.messages, d)
 }
 
-// begins says that handling begins, or with the zero time that it does not.
-func (h *held) begins(at time.Time, batch ...*delivery) {
+// list returns the messages.
+func (h *held) list() []*delivery {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, d := range batch {
-		d.began = at
-	}
-}
-
-// within returns the messages that wait, or whose handling began no longer ago than limit.
-func (h *held) within(limit time.Duration) []*delivery {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var list []*delivery
-	for d := range h.messages {
-		if d.began.IsZero() || time.Since(d.began) <= limit {
-			list = append(list, d)
-		}
-	}
-	return list
+	return slices.Collect(maps.Keys(h.messages))
 }
 
 func (h *held) count() int {
@@ -340,17 +340,19 @@ func (h *held) count() int {
 	return len(h.messages)
 }
 
-// speak tells the broker that what is held is being worked on, until ctx ends.
-//
-// A handler that does not come back although its context has ended is spoken for no longer: its message goes to
-// another instance.
+// full reports whether nothing is asked for because there is no room that is worth a request.
+func (h *held) full() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.asking && h.room < h.least
+}
+
+// speak tells the broker that what is held is being worked on, until ctx ends. Nothing is held without end: handling is
+// bounded, and so are those that wait behind it.
 func (c *Consumer) speak(ctx context.Context) {
 	for pause(ctx, c.cfg.AckWait/3) {
-		for _, d := range c.held.within(c.longest()) {
+		for _, d := range c.held.list() {
 			_ = d.msg.InProgress() // the next one may be heard; without any, the message comes again
 		}
 	}
 }
-
-// longest is how long handling may take: the transaction, and the statements beside it.
-func (c *Consumer) longest() time.Duration { return c.cfg.HandleTimeout + 3*c.cfg.SettleTimeout }

@@ -26,7 +26,6 @@ type delivery struct {
 	key       string // "" is alone
 	keyErr    error  // the service's Key panicked
 	decodeErr error
-	began     time.Time // of its handling; guarded by held
 	// ended is called when a message of a range that is replayed is settled: it has no room of its own. Such a
 	// message may have been given up before.
 	ended func()
@@ -59,15 +58,12 @@ func (c *Consumer) begin(d *delivery) {
 // handle settles what a worker took: in one transaction what can be, and each alone otherwise.
 func (c *Consumer) handle(hard, soft context.Context, batch []*delivery) {
 	if len(batch) > 1 && soft.Err() == nil {
-		c.held.begins(time.Now(), batch...)
 		batch = c.deliverTogether(hard, batch)
-		c.held.begins(time.Time{}, batch...)
 	}
 	for _, d := range batch {
 		if soft.Err() != nil {
 			c.metrics.delivered(hard, c.later(hard, d, deliveryStopped, c.cfg.RetryMin))
 		} else {
-			c.held.begins(time.Now(), d)
 			c.deliver(hard, d)
 		}
 		c.done(d)

@@ -56,6 +56,7 @@
 //	[Permanent], a fact or a key that cannot be          yes      a dead letter at once
 //	any other, a panic, a proof that finds no effect     yes      a dead letter after Config.Attempts
 //	handling took too long while the database answers    yes      the same
+//	a handler does not come back                         yes      the same; its connection is closed
 //	the database or a connection is away, [Unavailable]  no       applied when it is back
 //	the commit got no answer                             no       the next delivery finds out
 //	40001, 40P01                                         no       the transaction runs again at once, three times in all
@@ -76,6 +77,14 @@
 // that is given up is written to consumer_dead_letter before the broker is told, and an outage
 // gives nothing up. Every writer of effects claims facts, replays and repairs too: one stray
 // path undoes all of it.
+//
+// # What does not come back
+//
+// A handler, or a proof of the service's own, that ignores its context is left to itself two settle timeouts after
+// the context has ended. Its connection is closed before, so that its transaction ends, it can commit nothing
+// any more, and whoever waits for its facts goes on. It keeps its place in the pool until it does come back, so
+// handlers that all hang use up the pool, and then nothing is counted: messages go to other instances. It
+// is told in the log and by silences, at once and at each look.
 //
 // # Poolers
 //

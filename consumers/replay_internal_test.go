@@ -1,8 +1,16 @@
 package consumers
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/consumers/facts"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
@@ -40,5 +48,59 @@ func TestReplayIsEndedByItsToken(t *testing.T) {
 	}
 	if end(late, "dead") || !end(now, "resolved") || end(now, "dead") {
 		t.Error("somebody ended what is not theirs, or could not end what is")
+	}
+}
+
+// TestNextRangeIsNotTakenForTheOld: another instance ends a range, and somebody requests the next one under the same
+// name, between the look and the taking. Nothing of the next one is acknowledged without being handled.
+func TestNextRangeIsNotTakenForTheOld(t *testing.T) {
+	t.Parallel()
+	db, broker := outboxtest.NewDatabase(t), outboxtest.NewNATS(t)
+	js := outboxtest.NewStream(t, broker.URL(), "EVENTS", "events.>")
+	for range 6 {
+		if _, err := js.Publish(t.Context(), "events.x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := New(db.Pool, js.Conn(), func(context.Context, *facts.Tx, event.Event) error { return errors.New("not in this test") }, Config{
+		Name: "ledger", Stream: "EVENTS", Effects: map[string]Effect{"refund": {Table: "public.refund"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := func(first, last uint64) {
+		t.Helper()
+		cfg := jetstream.ConsumerConfig{Durable: rangeName("ledger"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Minute,
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first, Metadata: map[string]string{rangeLast: fmt.Sprint(last)}}
+		if _, err := js.CreateConsumer(t.Context(), "EVENTS", cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request(1, 3)
+	old, last, err := c.findRange(t.Context())
+	if err != nil || last != 3 {
+		t.Fatalf("last %d, %v", last, err)
+	}
+	if err := js.DeleteConsumer(t.Context(), "EVENTS", rangeName("ledger")); err != nil {
+		t.Fatal(err)
+	}
+	request(4, 6)
+	if taken, err := c.takeRange(t.Context(), old, last); taken != 0 || err != nil {
+		t.Errorf("%d were taken, %v", taken, err)
+	}
+	next, _, err := c.findRange(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := next.Fetch(3, jetstream.FetchMaxWait(20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range again.Messages() {
+		n++
+	}
+	if n != 3 {
+		t.Errorf("%d messages of the next range are left to be handled, want 3: %v", n, again.Error())
 	}
 }

@@ -65,16 +65,18 @@ func (c *Consumer) takeRange(soft context.Context, consumer jetstream.Consumer, 
 		return 0, fmt.Errorf("take from a range: %w", err)
 	}
 	var ended sync.WaitGroup
+	var behind []jetstream.Msg
 	for msg := range batch.Messages() {
 		d := &delivery{msg: msg, times: 1, ended: ended.Done}
 		if meta, err := msg.Metadata(); err == nil && meta.Sequence.Stream > last {
-			_ = msg.Ack() // it came in the ordinary way; otherwise it comes again, and is acknowledged then
+			behind = append(behind, msg)
 			continue
 		}
 		taken++
 		ended.Add(1)
 		c.begin(d)
 	}
+	c.leaveBehind(soft, consumer, behind)
 	settled := make(chan struct{})
 	go func() { // it ends with the deliveries, which the stop waits for
 		ended.Wait()
@@ -89,6 +91,25 @@ func (c *Consumer) takeRange(soft context.Context, consumer jetstream.Consumer, 
 		return taken, fmt.Errorf("take from a range: %w", err)
 	}
 	return taken, nil
+}
+
+// leaveBehind acknowledges what is behind the last message of a range: it came in the ordinary way. If somebody has
+// requested the next range meanwhile, under the same name, it may be of that one, and is given back.
+func (c *Consumer) leaveBehind(soft context.Context, of jetstream.Consumer, list []jetstream.Msg) {
+	if len(list) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(soft, c.cfg.SettleTimeout)
+	defer cancel()
+	now, err := c.js.Consumer(ctx, c.cfg.Stream, rangeName(c.cfg.Name))
+	same := err == nil && now.CachedInfo().Created.Equal(of.CachedInfo().Created)
+	for _, msg := range list {
+		if same {
+			_ = msg.Ack() // otherwise it comes again, and is acknowledged then
+		} else {
+			_ = msg.NakWithDelay(c.cfg.RetryMin) // otherwise it comes again after the ack wait
+		}
+	}
 }
 
 func (c *Consumer) endRange(soft context.Context, info *jetstream.ConsumerInfo) error {

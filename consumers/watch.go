@@ -94,15 +94,15 @@ func (c *Consumer) look(soft context.Context) error {
 }
 
 // silence finds a consumer to which nothing comes, and which settles nothing, although messages are pending; it
-// asks anew and says so. Too many that wait for an acknowledgement are a reason, and said as one. Handlers that do
-// not come back are told whatever else arrives.
+// asks anew and says so. Too many that wait for an acknowledgement are a reason, and said as one. An instance that has
+// all that it can hold asks for nothing, and is not silent. Handlers that do not come back are told whatever else arrives.
 func (c *Consumer) silence(soft context.Context, info *jetstream.ConsumerInfo) {
-	if stuck := c.held.count() - len(c.held.within(c.longest())); stuck > 0 {
+	if stuck := c.applier.stuck.Load(); stuck > 0 {
 		c.metrics.silences.Add(soft, 1, c.metrics.mine)
-		c.log.ErrorContext(soft, "handlers do not come back although their context has ended: their messages go to another instance", "handlers", stuck)
+		c.log.ErrorContext(soft, "handlers or proofs do not come back although their context has ended: each keeps a connection of the pool", "handlers", stuck)
 	}
 	quiet := time.Since(c.began) - time.Duration(max(c.arrived.Load(), c.settled.Load()))
-	if info.NumPending == 0 || quiet < c.cfg.SilentAfter || c.paused.Load() {
+	if info.NumPending == 0 || quiet < c.cfg.SilentAfter || c.paused.Load() || c.held.full() {
 		return
 	}
 	c.metrics.silences.Add(soft, 1, c.metrics.mine)

@@ -62,34 +62,134 @@ func TestSilenceIsNoticed(t *testing.T) {
 	b.settled()
 }
 
-// TestHandlerThatDoesNotComeBack loses its message to another instance, and somebody is told.
+// TestHandlerThatDoesNotComeBack: its transaction is ended, so that nobody waits for its facts, the message and those
+// behind it go on, in this instance or another one, and somebody is told.
 func TestHandlerThatDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims bool // it hangs with its fact claimed and its effect written
+		batch  bool // it is the handler of batches
+		key    string
+		others bool // there is another instance
+	}{
+		"before its claim":                 {},
+		"behind its claim":                 {claims: true},
+		"with others of its key behind it": {claims: true, key: "one"},
+		"and another instance goes on":     {claims: true, key: "one", others: true},
+		"in a batch":                       {claims: true, batch: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			cfg := b.config()
+			cfg.HandleTimeout, cfg.SettleTimeout = 2*time.Second, 500*time.Millisecond
+			cfg.MeasureEvery = 100 * time.Millisecond
+			cfg.Key = func(e event.Event) string {
+				if c.key != "" {
+					return c.key
+				}
+				return e.ID()
+			}
+			inside, goOn := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			hang := func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+				hangs := false
+				once.Do(func() { hangs = true })
+				if !hangs {
+					return apply(ctx, tx, e)
+				}
+				if c.claims {
+					if err := apply(ctx, tx, e); err != nil {
+						t.Error(err)
+					}
+				}
+				close(inside)
+				<-goOn // it does not look at its context
+				if !c.claims {
+					return apply(ctx, tx, e)
+				}
+				return nil
+			}
+			if c.batch {
+				cfg.Batch = 4
+				cfg.Together = func(ctx context.Context, batch []consumers.Delivered) error {
+					for _, d := range batch {
+						if err := hang(ctx, d.Tx, d.Event); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+			}
+			b.some(6)
+			stuck := b.run(hang, cfg)
+			<-inside
+			if c.others {
+				other := b.config()
+				other.Key = cfg.Key
+				b.run(apply, other)
+			}
+			b.wait("somebody is told", func() bool { return b.metric("holdfast.consumer.silences", "") > 0 })
+			b.wait("all are applied", func() bool { return b.count("public.refund") == 6 })
+			b.settled()
+			close(goOn)
+			if err := stuck.end(); err != nil {
+				t.Error(err)
+			}
+			b.wantEffects(6)
+			if n := b.count("outbox.consumer_dead_letter"); n != 0 {
+				t.Errorf("%d dead letters", n)
+			}
+		})
+	}
+}
+
+// TestHandlerThatNeverComesBack is a dead letter in the end, and the consumer can be stopped.
+func TestHandlerThatNeverComesBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	cfg := b.config()
+	cfg.HandleTimeout, cfg.SettleTimeout, cfg.StopTimeout, cfg.Attempts = 300*time.Millisecond, 300*time.Millisecond, 100*time.Millisecond, 2
+	goOn := make(chan struct{})
+	t.Cleanup(func() { close(goOn) }) // before the pool is closed
+	r := b.run(func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+		err := apply(ctx, tx, e)
+		<-goOn
+		return err
+	}, cfg)
+	b.some(1)
+	b.wait("it is given up", func() bool { return b.count("outbox.consumer_dead_letter") == 1 })
+	b.settled()
+	b.some(1)
+	b.wait("another one hangs", func() bool {
+		return b.count("pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()") == 1
+	})
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	b.wantEffects(0)
+}
+
+// TestBusyIsNotSilent: an instance whose handlers take their time, and which has all that it can hold, is asked nothing.
+func TestBusyIsNotSilent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	cfg := b.config()
 	cfg.Concurrency, cfg.Buffer = 1, 1
-	cfg.HandleTimeout, cfg.SettleTimeout, cfg.StopTimeout = time.Second, 200*time.Millisecond, 100*time.Millisecond
-	cfg.FetchWait, cfg.SilentAfter, cfg.MeasureEvery = 100*time.Millisecond, 500*time.Millisecond, 100*time.Millisecond
-	inside, goOn := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	stuck := b.run(func(ctx context.Context, tx *facts.Tx, e event.Event) error {
-		once.Do(func() { close(inside); <-goOn }) // it does not look at its context
+	cfg.FetchWait, cfg.SilentAfter, cfg.MeasureEvery = 100*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
+	looks := 0
+	b.run(func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+		began := time.Now()
+		b.wait("several looks at the consumer", func() bool { return time.Since(began) > 10*cfg.SilentAfter })
+		looks++
 		return apply(ctx, tx, e)
 	}, cfg)
-	b.some(1)
-	<-inside
-	b.wait("somebody is told, although no other message is pending", func() bool { return b.metric("holdfast.consumer.silences", "") > 0 })
-	b.some(1) // for which there is no room
-	sound := b.config()
-	sound.Concurrency, sound.Buffer = 1, 1
-	b.run(apply, sound)
-	b.wait("another instance has applied both", func() bool { return b.count("public.refund") == 2 })
-	close(goOn)
-	if err := stuck.end(); err != nil {
-		t.Error(err)
-	}
+	b.some(3)
+	b.wait("all are applied", func() bool { return b.deliveries("applied") == 3 })
 	b.settled()
-	b.wantEffects(2)
+	if n := b.metric("holdfast.consumer.silences", ""); n != 0 || looks != 3 {
+		t.Errorf("%v silences of a busy consumer; handled %d", n, looks)
+	}
 }
 
 // TestAdvisoriesAreHeardAndNotTrusted: whoever sends one, about whatever, it is counted and told, and decides nothing.
