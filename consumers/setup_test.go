@@ -90,7 +90,7 @@ func (l *logBuffer) String() string {
 // config consumes fast, and proves the account and the amount.
 func (b *bundle) config() consumers.Config {
 	return consumers.Config{
-		Name: "ledger", Stream: streamName, AckWait: time.Second, RetryMin: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond,
+		Name: "ledger", Stream: streamName, AckWait: 3 * time.Second, RetryMin: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond,
 		OutageMax: 50 * time.Millisecond, FetchWait: 300 * time.Millisecond, ControlEvery: 100 * time.Millisecond,
 		Effects: map[string]consumers.Effect{
 			"refund": {Table: "public.refund", Account: "account", Attributes: map[string]string{"amount": "amount"}},

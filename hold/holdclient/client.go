@@ -130,7 +130,11 @@ func (c *Client) Do(request *http.Request, step wire.Step) (*http.Response, erro
 	if err != nil {
 		return nil, fmt.Errorf("send step %s: %w", step.Key, withoutAddress(err))
 	}
-	if err := concerning(step.Hold(), Problem(response)); err != nil {
+	err = Problem(response)
+	if p, ok := err.(*ProblemError); ok {
+		p.held = true
+	}
+	if err := concerning(step.Hold(), err); err != nil {
 		_ = response.Body.Close() // what was needed of it has been read
 		return nil, fmt.Errorf("send step %s: %w", step.Key, err)
 	}

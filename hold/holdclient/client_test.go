@@ -358,6 +358,13 @@ func TestStepIdentityTravelsWithAWrite(t *testing.T) {
 	if !errors.Is(err, outbox.ErrGenerationCancelled) || !errors.As(err, &problem) || problem.Status != http.StatusGone || problem.MaxGeneration != 2 {
 		t.Errorf("a refused write: %v", err)
 	}
+	nothing := serve(t, http.NotFoundHandler())
+	c, step.Generation = dial(t, nothing), 1
+	err = send(nothing, step)
+	if !errors.As(err, &problem) || problem.Status != http.StatusNotFound || errors.Is(err, holdclient.ErrAddress) || strings.Contains(problem.Hint(), "control surface") {
+		t.Errorf("a write that the service answers in its own words: %v, %s", err, problem.Hint())
+	}
+	c = dial(t, address)
 	if err := send(strings.Replace(address, "127.0.0.1", "localhost", 1), step); err == nil || strings.Contains(err.Error(), token) {
 		t.Errorf("a write to somewhere else: %v", err)
 	}

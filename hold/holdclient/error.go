@@ -28,7 +28,8 @@ var (
 	ErrNotPrincipal = errors.New("generation belongs to another caller")
 	// ErrNotFound: the operation is unknown to the participant.
 	ErrNotFound = errors.New("not found")
-	// ErrAddress: the answer is 404 and says nothing about the operation. The address is wrong.
+	// ErrAddress: a call of the control surface is answered with 404, which says nothing about the operation. The
+	// address is wrong.
 	ErrAddress = errors.New("there is no control surface at the address")
 	// ErrInvalid: the request cannot be meant.
 	ErrInvalid = errors.New("request is not valid")
@@ -55,6 +56,8 @@ type ProblemError struct {
 	Argument      string
 
 	RetryAfter time.Duration // 0 for none
+
+	held bool // the answer is to a held write, which a service may refuse in words of its own
 }
 
 func (e *ProblemError) Error() string {
@@ -64,6 +67,9 @@ func (e *ProblemError) Error() string {
 			text += ": " + e.Argument
 		}
 		return text
+	}
+	if e.held {
+		return fmt.Sprintf("service answers %d", e.Status)
 	}
 	return fmt.Sprintf("answer is %d, and no problem of a control surface", e.Status)
 }
@@ -75,6 +81,9 @@ func (e *ProblemError) StatusCode() int { return e.Status }
 func (e *ProblemError) Hint() string {
 	if kind, known := e.Type.Kind(); known {
 		return kind.Detail
+	}
+	if e.held {
+		return "It is the service's own answer, or that of something before it: see its interface."
 	}
 	return "Check the address: something else than a control surface answers there."
 }
@@ -116,7 +125,7 @@ func (e *ProblemError) Is(target error) bool {
 	case http.StatusForbidden:
 		return target == ErrForbidden
 	case http.StatusNotFound:
-		return target == ErrAddress
+		return target == ErrAddress && !e.held
 	case http.StatusTooManyRequests:
 		return target == ErrRateLimited
 	}

@@ -38,6 +38,9 @@ func TestAnyRequest(t *testing.T) {
 			b.anyRequest(t)
 		}
 	})
+	if b.seen.Load() == 0 {
+		t.Error("no request has reached the surface")
+	}
 	if log := b.log.String(); strings.Contains(log, "level=ERROR") {
 		t.Errorf("the service failed:\n%s", log)
 	}
