@@ -25,7 +25,7 @@ func TestExistingConsumerIsComparedAndNotChanged(t *testing.T) {
 	if err := r.end(); !errors.As(err, &differs) || differs.Hint() == "" {
 		t.Fatalf("error is %v, want a difference", err)
 	}
-	if text := differs.Error(); !strings.Contains(text, "ack wait is 7s, want 1s") || !strings.Contains(text, "max deliver is 5, want unlimited") {
+	if text := differs.Error(); !strings.Contains(text, "ack wait is 7s, want 3s") || !strings.Contains(text, "max deliver is 5, want unlimited") {
 		t.Errorf("difference is %q", text)
 	}
 	have, err := b.js.Consumer(t.Context(), streamName, "ledger")
