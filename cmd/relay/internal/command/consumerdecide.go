@@ -20,7 +20,7 @@ type consumerBulk struct {
 
 func consumerBulkCommand(c *cobra.Command, p Process, v *consumerBulk) *cobra.Command {
 	verbWithArgs(c, 0, most)
-	who := decisionFlags(c, true)
+	who := decisionFlags(c, keptByConsumers, true)
 	open := consumerFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,36 +30,28 @@ type deadLetterVerb struct {
 
 // deadLetterOrder is what somebody asked for.
 type deadLetterOrder struct {
-	ids           []int64
-	events        []string
-	filter        retry.Filter
-	bulk          bool // chosen by flags
-	apply, yes    bool
-	actor, reason string
+	*decision
+	ids    []int64
+	events []string
+	filter retry.Filter
+	bulk   bool // chosen by flags
 }
 
 func deadLetterActCommand(p Process, v deadLetterVerb) *cobra.Command {
 	c := verbWithArgs(&v.Command, 0, most)
 	var chosen deadLetterFilter
 	chosen.flags(c)
-	apply := c.Flags().Bool("apply", false, "Do it; needed when flags choose")
-	yes := c.Flags().Bool("yes", false, "Do not ask")
-	reason := c.Flags().String("reason", "", "Why, 1 to 1024 bytes; kept in the history")
-	actor := c.Flags().String("actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
-	inGroup(c, commonFlags, "apply", "yes", "reason", "actor")
+	who := decisionFlags(c, keptInHistory, true)
 	open := deadLetterFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		order := deadLetterOrder{apply: *apply, yes: *yes, actor: *actor, reason: *reason, bulk: len(args) == 0}
+		order := deadLetterOrder{decision: who, bulk: len(args) == 0}
 		order.ids, order.events = splitIDs(args)
-		if order.actor == "" {
-			order.actor = userName(p.Environ)
-		}
 		var err error
 		if order.filter, err = chosen.filter(); err != nil {
 			return err
 		}
-		if err := order.check(cmd, chosen.chosen()); err != nil {
+		if err := order.check(cmd, p, chosen.chosen()); err != nil {
 			return err
 		}
 		d, err := open(cmd.Context())
@@ -74,7 +65,7 @@ func deadLetterActCommand(p Process, v deadLetterVerb) *cobra.Command {
 }
 
 // check refuses an order that cannot be meant, before anything is connected to.
-func (o *deadLetterOrder) check(cmd *cobra.Command, chosen bool) error {
+func (o *deadLetterOrder) check(cmd *cobra.Command, p Process, chosen bool) error {
 	path := cmd.CommandPath()
 	switch {
 	case !o.bulk && chosen:
@@ -84,29 +75,8 @@ func (o *deadLetterOrder) check(cmd *cobra.Command, chosen bool) error {
 			WithHint("name ids, or choose by --reason-code, --type, --key, --event-id, --since or --before")
 	case o.bulk && !o.apply: // a dry run
 		return nil
-	case o.reason == "":
-		return exit.Errorf(exit.Usage, "%s needs --reason", path).WithHint("say why in a few words: they are kept in the history")
-	case len(o.reason) > 1024:
-		return exit.Errorf(exit.Usage, "--reason has %d bytes: must be 1 to 1024", len(o.reason))
-	case o.actor == "" || len(o.actor) > 255:
-		return exit.Errorf(exit.Usage, "--actor has %d bytes: must be 1 to 255", len(o.actor)).WithHint("say who does it: --actor NAME")
 	}
-	return nil
-}
-
-// userName is who uses this machine, by the environment first.
-func userName(environ []string) string {
-	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
-		for _, pair := range environ {
-			if text, found := strings.CutPrefix(pair, name+"="); found && text != "" {
-				return text
-			}
-		}
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
+	return o.decision.check(cmd, p)
 }
 
 // carryOut shows the plan, asks, does it and says what was done.
@@ -127,7 +97,7 @@ func (d *deadLetters) carryOut(cmd *cobra.Command, v *deadLetterVerb, o *deadLet
 			return err
 		}
 	}
-	question := fmt.Sprintf("%s %s in %s?", strings.ToUpper(v.name[:1])+v.name[1:], output.Count(int64(len(plan.letters)), "dead letter"), d.database)
+	question := fmt.Sprintf("%s %s in %s?", capital(v.name), output.Count(int64(len(plan.letters)), "dead letter"), d.database)
 	look := "leave --apply out to see the plan only"
 	if !o.bulk {
 		look = "see relay dead-letter show first"

@@ -78,9 +78,9 @@ type holds interface {
 
 // holdOrder is what somebody asked for.
 type holdOrder struct {
-	actor, reason string
-	expiresAt     time.Time
-	onExpiry      hold.OnExpiry
+	signature
+	expiresAt time.Time
+	onExpiry  hold.OnExpiry
 }
 
 // open reaches the holds. The caller closes them, and ends the context.
