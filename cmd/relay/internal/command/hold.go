@@ -49,7 +49,7 @@ func (f *holdFlags) surfaceFlags(c *cobra.Command, p Process) {
 	inGroup(c, connectionFlags, "url", "token-file")
 }
 
-// check refuses flags that cannot be meant together, before anything is connected to.
+// check refuses flags that cannot be meant together.
 func (f *holdFlags) check(cmd *cobra.Command) error {
 	if f.url == nil {
 		return nil
@@ -83,9 +83,12 @@ type holdOrder struct {
 	onExpiry  hold.OnExpiry
 }
 
-// open reaches the holds. The caller closes them, and ends the context.
-func (f *holdFlags) open(ctx context.Context) (context.Context, context.CancelFunc, holds, error) {
-	ctx, cancel := context.WithTimeout(ctx, *f.timeout)
+// open judges the flags and reaches the holds. The caller closes them, and ends the context.
+func (f *holdFlags) open(cmd *cobra.Command) (context.Context, context.CancelFunc, holds, error) {
+	if err := f.check(cmd); err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), *f.timeout)
 	var h holds
 	var err error
 	if f.url != nil && *f.url != "" {

@@ -65,10 +65,7 @@ func holdDecideCommand(p Process, v holdVerb) *cobra.Command {
 		if err := who.check(cmd, p); err != nil {
 			return err
 		}
-		if err := flags.check(cmd); err != nil {
-			return err
-		}
-		ctx, cancel, at, err := flags.open(cmd.Context())
+		ctx, cancel, at, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}

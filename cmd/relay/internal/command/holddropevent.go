@@ -40,7 +40,7 @@ func holdDropEventCommand(p Process) *cobra.Command {
 		if err := who.check(cmd, p); err != nil {
 			return err
 		}
-		ctx, cancel, at, err := flags.open(cmd.Context())
+		ctx, cancel, at, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}

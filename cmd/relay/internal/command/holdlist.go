@@ -38,7 +38,7 @@ func holdListCommand(p Process) *cobra.Command {
 		if *limit < 1 || *limit > most {
 			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", *limit, most)
 		}
-		ctx, cancel, h, err := flags.open(cmd.Context())
+		ctx, cancel, h, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}
