@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/audit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 )
@@ -42,17 +41,7 @@ func auditFlags(c *cobra.Command) func() (audit.Filter, error) {
 	complete(c, "what", auditWords())
 	return func() (audit.Filter, error) {
 		f.Since, f.Until = since.at, until.at
-		for _, word := range f.What {
-			if slices.Contains(auditWords(), word) {
-				continue
-			}
-			err := exit.Errorf(exit.Usage, "--what: unknown value %q", word)
-			if near := suggest.Nearest(word, auditWords()); near != "" {
-				return f, err.WithHint("did you mean %s?", near)
-			}
-			return f, err.WithHint("use one of %s", strings.Join(auditWords(), ", "))
-		}
-		return f, nil
+		return f, checkWords("what", auditWords(), f.What...)
 	}
 }
 

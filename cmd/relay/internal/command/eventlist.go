@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/relay/events"
 )
 
@@ -30,23 +28,22 @@ func eventListCommand(p Process) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&filter.Type, "type", "", "Only events of this type")
 	f.StringVar(&filter.Key, "key", "", "Only events of this ordering key")
-	f.StringVar(&state, "state", "", "Only those in this state: "+strings.Join(eventStates(), ", "))
+	f.StringVar(&state, "state", "", "Only those in this state: "+strings.Join(wordsOf(events.States()), ", "))
 	f.Var(&since, "since", "Only those that were staged at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
 	f.Var(&until, "until", "Only those that were staged before this time")
 	f.IntVar(&filter.Limit, "limit", 50, "How many at most")
 	inGroup(c, commonFlags, "type", "key", "state", "since", "until", "limit")
-	complete(c, "state", eventStates())
+	complete(c, "state", wordsOf(events.States()))
 	open := eventFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if filter.Limit < 1 || filter.Limit > most {
-			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", filter.Limit, most)
-		}
-		var err error
-		if filter.State, err = parseEventState(state); err != nil {
+		if err := checkLimit(filter.Limit); err != nil {
 			return err
 		}
-		filter.Since, filter.Until = since.at, until.at
+		if err := checkWords("state", wordsOf(events.States()), state); err != nil {
+			return err
+		}
+		filter.State, filter.Since, filter.Until = events.State(state), since.at, until.at
 		l, err := open(cmd.Context())
 		if err != nil {
 			return err
@@ -59,27 +56,6 @@ func eventListCommand(p Process) *cobra.Command {
 		return writeEvents(cmd.OutOrStdout(), format.Format(), found, filter.Limit)
 	}
 	return c
-}
-
-func eventStates() []string {
-	var names []string
-	for _, s := range events.States() {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-func parseEventState(name string) (events.State, error) {
-	for _, known := range append(eventStates(), "") {
-		if name == known {
-			return events.State(name), nil
-		}
-	}
-	err := exit.Errorf(exit.Usage, "--state: unknown value %q", name)
-	if near := suggest.Nearest(name, eventStates()); near != "" {
-		return "", err.WithHint("did you mean %s?", near)
-	}
-	return "", err.WithHint("use one of %s", strings.Join(eventStates(), ", "))
 }
 
 func writeEvents(w io.Writer, format output.Format, found []events.Event, limit int) error {

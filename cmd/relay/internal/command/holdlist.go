@@ -35,8 +35,8 @@ func holdListCommand(p Process) *cobra.Command {
 		default:
 			return exit.Errorf(exit.Usage, "--state: unknown value %q", *state).WithHint("use active, released or cancelled")
 		}
-		if *limit < 1 || *limit > most {
-			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", *limit, most)
+		if err := checkLimit(*limit); err != nil {
+			return err
 		}
 		ctx, cancel, h, err := flags.open(cmd)
 		if err != nil {

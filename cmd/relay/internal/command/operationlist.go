@@ -3,15 +3,12 @@ package command
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/hold/saga"
 )
 
@@ -23,21 +20,23 @@ func operationListCommand(p Process) *cobra.Command {
 		Example: "  relay operation list --state stuck\n  relay operation list --unreleased",
 	})
 	var filter saga.Filter
-	states := c.Flags().StringSlice("state", nil, "Only those in this state, may be repeated: "+strings.Join(stateNames(), ", "))
+	states := c.Flags().StringSlice("state", nil, "Only those in this state, may be repeated: "+strings.Join(wordsOf(saga.States()), ", "))
 	c.Flags().BoolVar(&filter.Unreleased, "unreleased", false, "Only those that are completed, and not released at every participant")
 	c.Flags().StringVar(&filter.Kind, "kind", "", "Only operations of this kind")
 	c.Flags().IntVar(&filter.Limit, "limit", 1000, "How many at most")
 	inGroup(c, commonFlags, "state", "unreleased", "kind", "limit")
-	complete(c, "state", stateNames())
+	complete(c, "state", wordsOf(saga.States()))
 	open := operationFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if filter.Limit < 1 || filter.Limit > most {
-			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", filter.Limit, most)
-		}
-		var err error
-		if filter.States, err = parseStates(*states); err != nil {
+		if err := checkLimit(filter.Limit); err != nil {
 			return err
+		}
+		if err := checkWords("state", wordsOf(saga.States()), *states...); err != nil {
+			return err
+		}
+		for _, state := range *states {
+			filter.States = append(filter.States, saga.State(state))
 		}
 		o, err := open(cmd.Context())
 		if err != nil {
@@ -51,29 +50,6 @@ func operationListCommand(p Process) *cobra.Command {
 		return writeOperations(cmd.OutOrStdout(), format.Format(), found, filter.Limit)
 	}
 	return c
-}
-
-func stateNames() []string {
-	var names []string
-	for _, s := range saga.States() {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-func parseStates(names []string) ([]saga.State, error) {
-	var states []saga.State
-	for _, name := range names {
-		if !slices.Contains(stateNames(), name) {
-			err := exit.Errorf(exit.Usage, "--state: unknown value %q", name)
-			if near := suggest.Nearest(name, stateNames()); near != "" {
-				return nil, err.WithHint("did you mean %s?", near)
-			}
-			return nil, err.WithHint("use one of %s", strings.Join(stateNames(), ", "))
-		}
-		states = append(states, saga.State(name))
-	}
-	return states, nil
 }
 
 func writeOperations(w io.Writer, format output.Format, found []saga.Operation, limit int) error {
