@@ -195,12 +195,7 @@ func (b *bulk) writeData(cmd *cobra.Command, r *bulkReport, format output.Format
 		}
 		return output.WriteJSON(cmd.OutOrStdout(), format, data)
 	}
-	for _, id := range r.IDs {
-		if _, err := fmt.Fprintln(cmd.OutOrStdout(), id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeNames(cmd.OutOrStdout(), r.IDs, itself)
 }
 
 // outcome is how the command ends: with what stopped it, or because not everything was there.

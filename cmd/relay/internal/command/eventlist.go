@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -59,37 +58,13 @@ func eventListCommand(p Process) *cobra.Command {
 }
 
 func writeEvents(w io.Writer, format output.Format, found []events.Event, limit int) error {
-	all := make([]eventReport, 0, len(found))
+	e := excerpt[eventReport]{member: "events", noun: "event", none: "No events.", limit: limit, all: make([]eventReport, len(found)),
+		name: func(e eventReport) string { return plain(e.ID) }}
+	e.table = &output.Table{Heads: []string{"STAGED", "STATE", "TYPE", "KEY", "BYTES", "LANE", "SEQ", "EVENT"}, Right: []bool{false, false, false, false, true, true, true}}
 	for i := range found {
-		all = append(all, eventOf(&found[i]))
+		r := eventOf(&found[i])
+		e.all[i] = r
+		e.table.Add(r.StagedAt, r.State, plain(r.Type), plain(r.Key), output.Number(int64(r.DataBytes)), strconv.Itoa(int(r.Lane)), r.Seq, plain(r.ID))
 	}
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"events": all})
-	case output.JSONL:
-		return writeLines(w, all)
-	case output.Name:
-		for _, e := range all {
-			if _, err := fmt.Fprintln(w, plain(e.ID)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "No events.")
-		return err
-	}
-	count := output.Count(int64(len(all)), "event")
-	if len(all) == limit {
-		count += ", perhaps more: --limit shows them"
-	}
-	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
-		return err
-	}
-	table := output.Table{Heads: []string{"STAGED", "STATE", "TYPE", "KEY", "BYTES", "LANE", "SEQ", "EVENT"}, Right: []bool{false, false, false, false, true, true, true}}
-	for _, e := range all {
-		table.Add(e.StagedAt, e.State, plain(e.Type), plain(e.Key), output.Number(int64(e.DataBytes)), strconv.Itoa(int(e.Lane)), e.Seq, plain(e.ID))
-	}
-	return table.Write(w)
+	return e.write(w, format)
 }

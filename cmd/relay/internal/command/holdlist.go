@@ -68,12 +68,7 @@ func writeGenerations(w io.Writer, format output.Format, list []holdGeneration, 
 	case output.JSONL:
 		return writeLines(w, list)
 	case output.Name:
-		for _, g := range list {
-			if _, err := fmt.Fprintln(w, g.name()); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeNames(w, list, func(g holdGeneration) string { return g.name() })
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "No generations.")

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -53,37 +52,13 @@ func operationListCommand(p Process) *cobra.Command {
 }
 
 func writeOperations(w io.Writer, format output.Format, found []saga.Operation, limit int) error {
-	all := make([]operation, 0, len(found))
-	for _, o := range found {
-		all = append(all, operationOf(o))
+	e := excerpt[operation]{member: "operations", noun: "operation", none: "No operations.", limit: limit, all: make([]operation, len(found)),
+		name: func(o operation) string { return o.ID }}
+	e.table = &output.Table{Heads: []string{"OPERATION", "GENERATION", "KIND", "STATE", "SINCE", "ATTEMPTS", "RELEASED"}, Right: []bool{false, true, false, false, false, true}}
+	for i, each := range found {
+		o := operationOf(each)
+		e.all[i] = o
+		e.table.Add(o.ID, strconv.Itoa(o.Generation), plain(o.Kind), o.State, o.UpdatedAt, strconv.Itoa(o.Attempts), yesNo(o.EventsReleased))
 	}
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"operations": all})
-	case output.JSONL:
-		return writeLines(w, all)
-	case output.Name:
-		for _, o := range all {
-			if _, err := fmt.Fprintln(w, o.ID); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "No operations.")
-		return err
-	}
-	count := output.Count(int64(len(all)), "operation")
-	if len(all) == limit {
-		count += ", perhaps more: --limit shows them"
-	}
-	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
-		return err
-	}
-	table := output.Table{Heads: []string{"OPERATION", "GENERATION", "KIND", "STATE", "SINCE", "ATTEMPTS", "RELEASED"}, Right: []bool{false, true, false, false, false, true}}
-	for _, o := range all {
-		table.Add(o.ID, strconv.Itoa(o.Generation), plain(o.Kind), o.State, o.UpdatedAt, strconv.Itoa(o.Attempts), yesNo(o.EventsReleased))
-	}
-	return table.Write(w)
+	return e.write(w, format)
 }
