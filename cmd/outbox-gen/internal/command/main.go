@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/internal/completion"
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/given"
+	"github.com/holdfast-dev/holdfast/cmd/internal/grammar"
 	"github.com/holdfast-dev/holdfast/cmd/internal/reference"
 )
 
@@ -75,7 +76,7 @@ func Tree(p Process) *cobra.Command {
 	root.SetErr(p.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(helpCommand(root))
+	root.SetHelpCommand(grammar.HelpCommand(root, unknownVerb))
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {

@@ -24,13 +24,23 @@ func noun(c *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	return grammar.Noun(c, unknownVerb, verbs...)
 }
 
+// unknownVerb refuses a word after a noun.
 func unknownVerb(c *cobra.Command, word string) error {
-	names := grammar.VerbNames(c)
+	return unknownCommand(c, word, "the commands are "+strings.Join(grammar.VerbNames(c), ", "))
+}
+
+// unknownTopic refuses a word after help.
+func unknownTopic(c *cobra.Command, word string) error {
+	return unknownCommand(c, word, c.CommandPath()+" --help")
+}
+
+// unknownCommand hints at the command that was perhaps meant, or else at what is given.
+func unknownCommand(c *cobra.Command, word, otherwise string) error {
 	err := exit.Errorf(exit.Usage, "unknown command %q for %s", word, c.CommandPath())
-	if near := suggest.Nearest(word, names); near != "" {
+	if near := suggest.Nearest(word, grammar.VerbNames(c)); near != "" {
 		return err.WithHint("did you mean %s %s?", c.CommandPath(), near)
 	}
-	return err.WithHint("the commands are %s", strings.Join(names, ", "))
+	return err.WithHint("%s", otherwise)
 }
 
 // verbWithArgs completes a command that takes from least to most arguments; its Use names them.
