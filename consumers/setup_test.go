@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -228,22 +227,12 @@ func (b *bundle) some(n int) {
 
 func (b *bundle) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.Pool, sql, args...)
 }
 
 func query[T any](b *bundle, sql string, args ...any) []T {
 	b.t.Helper()
-	rows, err := b.Pool.Query(b.t.Context(), sql, args...)
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](b.t, b.Pool, sql, args...)
 }
 
 func (b *bundle) count(table string) int { return query[int](b, "SELECT count(*)::int FROM "+table)[0] }

@@ -113,29 +113,13 @@ func names(prefix string, n int) []string {
 // read returns one value.
 func read[T any](t testing.TB, db hold.DB, sql string, args ...any) T {
 	t.Helper()
-	rows, err := db.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return value
+	return outboxtest.One[T](t, db, sql, args...)
 }
 
 // column returns the values of the first column.
 func column[T any](t testing.TB, db hold.DB, sql string, args ...any) []T {
 	t.Helper()
-	rows, err := db.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](t, db, sql, args...)
 }
 
 // log returns the ids of the events that a relay can see, in the order of the log. Those of

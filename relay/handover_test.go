@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // TestCrashBetweenPublishAndSettleLeavesOneCopy kills a relay whose events are in the stream
@@ -81,7 +82,7 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(10*time.Second, 16)
 	noSettle, onePage := s.begin(), s.begin()
-	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	outboxtest.Exec(s.t, noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	s.stage("", n)
 	s.eventually("all events in the stream", 20*time.Second, func() bool { return s.count() == n })
 	first.kill()
@@ -91,15 +92,15 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	s.eventually("each lane waits to settle a page", 20*time.Second, func() bool {
 		return query[int](s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock' AND query LIKE '-- Moves the cursor%'", second.name) == 16
 	})
-	s.execIn(onePage, "SELECT pg_advisory_xact_lock(1)")
-	s.execIn(noSettle, `CREATE FUNCTION one_page() RETURNS trigger LANGUAGE plpgsql AS $$
+	outboxtest.Exec(s.t, onePage, "SELECT pg_advisory_xact_lock(1)")
+	outboxtest.Exec(s.t, noSettle, `CREATE FUNCTION one_page() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN
 			IF (SELECT count(*) FROM outbox.outbox_batch b WHERE b.lane = NEW.lane) > 1 THEN
 				PERFORM pg_advisory_xact_lock(1);
 			END IF;
 			RETURN NULL;
 		END $$`)
-	s.execIn(noSettle, "CREATE TRIGGER one_page AFTER INSERT ON outbox.outbox_batch FOR EACH ROW EXECUTE FUNCTION one_page()")
+	outboxtest.Exec(s.t, noSettle, "CREATE TRIGGER one_page AFTER INSERT ON outbox.outbox_batch FOR EACH ROW EXECUTE FUNCTION one_page()")
 	s.commit(noSettle)
 	s.eventually("each lane settled a page", 20*time.Second, func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_lane WHERE target IS NOT NULL") == 16
@@ -117,13 +118,6 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	s.eventually("all events settled", 20*time.Second, func() bool { return s.settled() == n })
 	if got := s.count(); got != n {
 		t.Errorf("the stream has %d messages, want %d: one copy of each event", got, n)
-	}
-}
-
-func (s *setup) execIn(tx pgx.Tx, sql string) {
-	s.t.Helper()
-	if _, err := tx.Exec(s.t.Context(), sql); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
 	}
 }
 
@@ -179,7 +173,7 @@ func TestLookBackInALongStreamKeepsOnlyWhatItLooksFor(t *testing.T) {
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(30*time.Second, 16)
 	noSettle := s.begin()
-	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	outboxtest.Exec(s.t, noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	s.stage("", 200)
 	s.eventually("the events are in the stream", 30*time.Second, func() bool { return s.count() == foreign+200 })
 	first.kill()

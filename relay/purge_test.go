@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // TestPurgeAndBrokerRestartAfterACrash: a relay is killed between publishing and settling, somebody
@@ -22,7 +24,7 @@ func TestPurgeAndBrokerRestartAfterACrash(t *testing.T) {
 
 	// No settle can pass this lock; publishing can.
 	tx := s.begin()
-	s.execIn(tx, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	outboxtest.Exec(s.t, tx, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	// One transaction, so that each lane has one batch: a second would wait for the first to settle.
 	staging := s.begin()
 	key := s.publishIn(staging, "a", 20)

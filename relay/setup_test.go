@@ -344,23 +344,13 @@ func (s *setup) eventually(what string, within time.Duration, ok func() bool) {
 // query returns one value from the database.
 func query[T any](s *setup, sql string, args ...any) T {
 	s.t.Helper()
-	rows, err := s.db.Pool.Query(s.t.Context(), sql, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	return v
+	return outboxtest.One[T](s.t, s.db.Pool, sql, args...)
 }
 
 // exec runs a statement.
 func (s *setup) exec(sql string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, s.db.Pool, sql, args...)
 }
 
 // ids returns the ids of messages, in order.

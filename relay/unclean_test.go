@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // TestLaneThatWasNotDrainedIsNotHandedBackAsClean: a pod dies between publish and settle, the next one
@@ -21,7 +23,7 @@ func TestLaneThatWasNotDrainedIsNotHandedBackAsClean(t *testing.T) {
 	first := s.start(long)
 	s.awaitLanes(soon, 16)
 	settles := s.begin()
-	s.execIn(settles, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	outboxtest.Exec(s.t, settles, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	s.stage("", 400)
 	s.eventually("400 events in the stream", soon, func() bool { return s.count() == 400 })
 	first.kill()
@@ -33,7 +35,7 @@ func TestLaneThatWasNotDrainedIsNotHandedBackAsClean(t *testing.T) {
 	second := s.start(long)
 	s.eventually("the second relay runs", soon, func() bool { return strings.Contains(second.logs.String(), "relay started") })
 	reads := s.begin()
-	s.execIn(reads, "LOCK TABLE outbox.event_outbox IN ACCESS EXCLUSIVE MODE")
+	outboxtest.Exec(s.t, reads, "LOCK TABLE outbox.event_outbox IN ACCESS EXCLUSIVE MODE")
 	s.exec("UPDATE outbox.outbox_lane SET lease_until = clock_timestamp()")
 	s.eventually("the second relay has all lanes", soon, func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_lane WHERE lease_until > clock_timestamp()") == 16

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/hold"
 	"github.com/holdfast-dev/holdfast/hold/holdhttp"
@@ -237,15 +236,7 @@ func (b *testBundle) register(t testing.TB, by string) {
 
 func query[T any](t testing.TB, b *testBundle, sql string, args ...any) []T {
 	t.Helper()
-	rows, err := b.Pool.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](t, b.Pool, sql, args...)
 }
 
 // audit returns what was done to the operation: generation, action, actor and reason.

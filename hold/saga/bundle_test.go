@@ -215,22 +215,12 @@ func (eraser) Undo(ctx context.Context, tx pgx.Tx, r hold.Receipt) (hold.Fate, e
 
 func (b *bundle) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.Pool, sql, args...)
 }
 
 func read[T any](t *testing.T, pool *pgxpool.Pool, sql string, args ...any) T {
 	t.Helper()
-	rows, err := pool.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return value
+	return outboxtest.One[T](t, pool, sql, args...)
 }
 
 // age makes the lease of an operation over for that long.
