@@ -240,13 +240,7 @@ func (b *bundle) count(table string) int { return query[int](b, "SELECT count(*)
 // wait waits for a condition.
 func (b *bundle) wait(what string, is func() bool) {
 	b.t.Helper()
-	deadline := time.Now().Add(patience)
-	for !is() {
-		if time.Now().After(deadline) {
-			b.t.Fatalf("%s: did not come about", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	outboxtest.Eventually(b.t, patience, what, is)
 }
 
 // settled waits until the broker has nothing more to deliver and nothing that waits for an answer.

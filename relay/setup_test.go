@@ -328,17 +328,7 @@ func (s *setup) count() int {
 // eventually waits until ok holds.
 func (s *setup) eventually(what string, within time.Duration, ok func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(within)
-	for !ok() {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %s: %s", within, what)
-		}
-		select {
-		case <-s.t.Context().Done():
-			s.t.Fatalf("test ended before: %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(s.t, within, what, ok)
 }
 
 // query returns one value from the database.

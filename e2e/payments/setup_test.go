@@ -100,12 +100,7 @@ func encode(e event.Event, key string) (*nats.Msg, error) {
 // eventually waits until ok holds.
 func (s *site) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %s: %s", patience, what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	outboxtest.Eventually(s.t, patience, what, ok)
 }
 
 func (s *site) exec(sql string, args ...any) {

@@ -161,16 +161,7 @@ func (s *site) total() int {
 // eventually waits until ok holds.
 func (s *site) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(within); !ok(); {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %s: %s", within, what)
-		}
-		select {
-		case <-s.t.Context().Done():
-			s.t.Fatalf("the test ended before: %s", what)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(s.t, within, what, ok)
 }
 
 // query returns one value from the database.

@@ -321,12 +321,7 @@ func (b *bundle) waitBlocked(pid uint32) {
 
 func (b *bundle) until(what string, is func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(waitLimit); !is(); {
-		if time.Now().After(deadline) {
-			b.t.Fatalf("never happened: %s", what)
-		}
-		time.Sleep(time.Millisecond) // between two looks, not instead of one
-	}
+	outboxtest.Eventually(b.t, waitLimit, what, is)
 }
 
 // conn is a connection of its own, with its backend's number.

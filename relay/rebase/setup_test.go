@@ -270,15 +270,5 @@ func (p *pod) kill() {
 // eventually waits until ok holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 30 s: %s", what)
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("test ended before: %s", what)
-		case <-time.After(2 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(t, 30*time.Second, what, ok)
 }

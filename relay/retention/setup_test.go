@@ -219,17 +219,7 @@ func (s *setup) pool(url string) *pgxpool.Pool {
 // eventually waits until ok holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("test ended before: %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(t, time.Minute, what, ok)
 }
 
 const hour = time.Hour
