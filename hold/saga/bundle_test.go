@@ -141,6 +141,19 @@ func (b *bundle) claim(r saga.Request) saga.Outcome {
 	return o
 }
 
+// claiming claims beside the test, on a connection of its own.
+func (b *bundle) claiming(on saga.Beginner, r saga.Request) <-chan saga.Outcome {
+	claimed := make(chan saga.Outcome, 1)
+	go func() {
+		o, err := b.store.ClaimOrResume(b.t.Context(), on, r)
+		if err != nil {
+			b.t.Errorf("claim: %v", err)
+		}
+		claimed <- o
+	}()
+	return claimed
+}
+
 func (b *bundle) win(r saga.Request) saga.Won {
 	b.t.Helper()
 	o := b.claim(r)
