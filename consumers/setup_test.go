@@ -1,12 +1,10 @@
 package consumers_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,7 +41,7 @@ type bundle struct {
 	t    *testing.T
 	nats *harness.NATS
 	js   jetstream.JetStream
-	log  *logBuffer
+	log  *outboxtest.Log
 	read *sdkmetric.ManualReader
 	told *sdkmetric.MeterProvider
 	next int
@@ -56,7 +54,7 @@ func setup(t *testing.T) *bundle {
 
 func setupIn(t *testing.T, db *outboxtest.Database) *bundle {
 	t.Helper()
-	b := &bundle{Database: db, t: t, nats: outboxtest.NewNATS(t), log: &logBuffer{}, read: sdkmetric.NewManualReader()}
+	b := &bundle{Database: db, t: t, nats: outboxtest.NewNATS(t), log: &outboxtest.Log{}, read: sdkmetric.NewManualReader()}
 	b.told = sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.read))
 	b.js = outboxtest.NewStream(t, b.nats.URL(), streamName, "events.>")
 	b.exec(effectTable)
@@ -66,24 +64,6 @@ func setupIn(t *testing.T, db *outboxtest.Database) *bundle {
 		}
 	})
 	return b
-}
-
-// logBuffer keeps what is logged. Safe for concurrent use.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // config consumes fast, and proves the account and the amount.
