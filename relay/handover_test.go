@@ -27,15 +27,7 @@ func TestCrashBetweenPublishAndSettleLeavesOneCopy(t *testing.T) {
 	s.stage("", 100)
 	s.eventually("100 events settled", 10*time.Second, func() bool { return s.settled() == 100 })
 
-	// No settle can pass this lock; publishing can.
-	tx, err := s.db.Pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // ends with the test
-	if _, err := tx.Exec(t.Context(), "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE"); err != nil {
-		t.Fatal(err)
-	}
+	tx := s.noSettle()
 	s.stage("", 400)
 	s.eventually("500 events in the stream", 10*time.Second, func() bool { return s.count() == 500 })
 	first.kill()
@@ -81,8 +73,7 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(10*time.Second, 16)
-	noSettle, onePage := s.begin(), s.begin()
-	outboxtest.Exec(s.t, noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	noSettle, onePage := s.noSettle(), s.begin()
 	s.stage("", n)
 	s.eventually("all events in the stream", 20*time.Second, func() bool { return s.count() == n })
 	first.kill()
@@ -172,8 +163,7 @@ func TestLookBackInALongStreamKeepsOnlyWhatItLooksFor(t *testing.T) {
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(30*time.Second, 16)
-	noSettle := s.begin()
-	outboxtest.Exec(s.t, noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	noSettle := s.noSettle()
 	s.stage("", 200)
 	s.eventually("the events are in the stream", 30*time.Second, func() bool { return s.count() == foreign+200 })
 	first.kill()

@@ -64,15 +64,7 @@ func TestEndedLeaseRefusesItsSettle(t *testing.T) {
 	s.start(func(c *relayConfig) { c.Workers = 16; c.Lease = 10 * time.Minute }) // it renews nothing meanwhile
 	s.awaitLanes(10*time.Second, 16)
 
-	// No settle can pass this lock; publishing can.
-	tx, err := s.db.Pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // ends with the test
-	if _, err := tx.Exec(t.Context(), "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE"); err != nil {
-		t.Fatal(err)
-	}
+	tx := s.noSettle()
 	s.stage("k", 20)
 	s.eventually("the events are in the stream", 10*time.Second, func() bool { return s.count() == 20 })
 	var owned relay.LaneStatus

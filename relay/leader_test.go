@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/e2e/fault"
-	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // TestLeaderIsKilledAmidPublications kills the leader of a replicated stream under load, again and
@@ -144,8 +143,7 @@ func TestWorkQueueThatForgotTheMessage(t *testing.T) {
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(30*time.Second, 16)
-	noSettle := s.begin()
-	outboxtest.Exec(s.t, noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	noSettle := s.noSettle()
 	// In one transaction: a lane with a batch that cannot be settled takes no other one.
 	want := s.stageTogether(append(events("k", 3), events("", 20)...)...)
 	// One of a key is in flight at a time, but its acknowledgement needs no settle.
