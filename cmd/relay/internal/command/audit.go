@@ -63,11 +63,7 @@ func auditLog(c *cobra.Command, p Process) func(ctx context.Context, f audit.Fil
 	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and looking at the schema may take")
 	inGroup(c, connectionFlags, "timeout")
 	return func(ctx context.Context, f audit.Filter, do func(audit.Decision) error) ([]string, error) {
-		loaded, err := load(settings.NeedDatabase)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := openPool(ctx, &loaded.Settings, 1)
+		pool, loaded, err := openLoaded(ctx, load)
 		if err != nil {
 			return nil, err
 		}

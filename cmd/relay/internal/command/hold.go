@@ -105,11 +105,7 @@ func (f *holdFlags) open(cmd *cobra.Command) (context.Context, context.CancelFun
 
 // database opens the holds in the database and checks its schema.
 func (f *holdFlags) database(ctx context.Context) (*holdDatabase, error) {
-	loaded, err := f.load(settings.NeedDatabase)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := openPool(ctx, &loaded.Settings, 1)
+	pool, loaded, err := openLoaded(ctx, f.load)
 	if err != nil {
 		return nil, err
 	}
