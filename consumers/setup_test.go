@@ -1,17 +1,14 @@
 package consumers_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -44,7 +41,7 @@ type bundle struct {
 	t    *testing.T
 	nats *harness.NATS
 	js   jetstream.JetStream
-	log  *logBuffer
+	log  *outboxtest.Log
 	read *sdkmetric.ManualReader
 	told *sdkmetric.MeterProvider
 	next int
@@ -57,7 +54,7 @@ func setup(t *testing.T) *bundle {
 
 func setupIn(t *testing.T, db *outboxtest.Database) *bundle {
 	t.Helper()
-	b := &bundle{Database: db, t: t, nats: outboxtest.NewNATS(t), log: &logBuffer{}, read: sdkmetric.NewManualReader()}
+	b := &bundle{Database: db, t: t, nats: outboxtest.NewNATS(t), log: &outboxtest.Log{}, read: sdkmetric.NewManualReader()}
 	b.told = sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.read))
 	b.js = outboxtest.NewStream(t, b.nats.URL(), streamName, "events.>")
 	b.exec(effectTable)
@@ -67,24 +64,6 @@ func setupIn(t *testing.T, db *outboxtest.Database) *bundle {
 		}
 	})
 	return b
-}
-
-// logBuffer keeps what is logged. Safe for concurrent use.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // config consumes fast, and proves the account and the amount.
@@ -228,22 +207,12 @@ func (b *bundle) some(n int) {
 
 func (b *bundle) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.Pool, sql, args...)
 }
 
 func query[T any](b *bundle, sql string, args ...any) []T {
 	b.t.Helper()
-	rows, err := b.Pool.Query(b.t.Context(), sql, args...)
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](b.t, b.Pool, sql, args...)
 }
 
 func (b *bundle) count(table string) int { return query[int](b, "SELECT count(*)::int FROM "+table)[0] }
@@ -251,13 +220,7 @@ func (b *bundle) count(table string) int { return query[int](b, "SELECT count(*)
 // wait waits for a condition.
 func (b *bundle) wait(what string, is func() bool) {
 	b.t.Helper()
-	deadline := time.Now().Add(patience)
-	for !is() {
-		if time.Now().After(deadline) {
-			b.t.Fatalf("%s: did not come about", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	outboxtest.Eventually(b.t, patience, what, is)
 }
 
 // settled waits until the broker has nothing more to deliver and nothing that waits for an answer.

@@ -113,29 +113,13 @@ func names(prefix string, n int) []string {
 // read returns one value.
 func read[T any](t testing.TB, db hold.DB, sql string, args ...any) T {
 	t.Helper()
-	rows, err := db.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return value
+	return outboxtest.One[T](t, db, sql, args...)
 }
 
 // column returns the values of the first column.
 func column[T any](t testing.TB, db hold.DB, sql string, args ...any) []T {
 	t.Helper()
-	rows, err := db.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](t, db, sql, args...)
 }
 
 // log returns the ids of the events that a relay can see, in the order of the log. Those of
@@ -155,13 +139,9 @@ func (b *testBundle) held(t testing.TB) int {
 // waitBlocked returns when the connection of tx waits for a lock of someone else.
 func waitBlocked(t testing.TB, pool *pgxpool.Pool, pid uint32) {
 	t.Helper()
-	deadline := time.Now().Add(waitLimit)
-	for !read[bool](t, pool, `SELECT cardinality(pg_blocking_pids($1)) > 0`, pid) {
-		if time.Now().After(deadline) {
-			t.Fatalf("backend %d never waited for a lock", pid)
-		}
-		time.Sleep(time.Millisecond) // between two looks, not instead of one
-	}
+	outboxtest.Eventually(t, waitLimit, fmt.Sprintf("backend %d waits for a lock", pid), func() bool {
+		return read[bool](t, pool, `SELECT cardinality(pg_blocking_pids($1)) > 0`, pid)
+	})
 }
 
 // call is a call that runs on its own connection.
@@ -200,14 +180,7 @@ func (c *call) wait(t testing.TB) error {
 // waitBlockedOrDone returns when the call waits for a lock, or has ended.
 func (c *call) waitBlockedOrDone(t testing.TB, b *testBundle) {
 	t.Helper()
-	deadline := time.Now().Add(waitLimit)
-	for !read[bool](t, b.Pool, `SELECT cardinality(pg_blocking_pids($1)) > 0`, c.pid) {
-		if len(c.done) > 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("backend %d neither waited for a lock nor finished", c.pid)
-		}
-		time.Sleep(time.Millisecond) // between two looks, not instead of one
-	}
+	outboxtest.Eventually(t, waitLimit, fmt.Sprintf("backend %d waits for a lock, or has finished", c.pid), func() bool {
+		return len(c.done) > 0 || read[bool](t, b.Pool, `SELECT cardinality(pg_blocking_pids($1)) > 0`, c.pid)
+	})
 }

@@ -4,25 +4,21 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/hold"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // waitAnyBlocked returns when some connection to the database waits for another.
 func waitAnyBlocked(t testing.TB, b *testBundle) {
 	t.Helper()
-	deadline := time.Now().Add(waitLimit)
-	for !read[bool](t, b.Pool, `SELECT EXISTS (SELECT FROM pg_stat_activity
-		WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0)`) {
-		if time.Now().After(deadline) {
-			t.Fatal("nobody ever waited for a lock")
-		}
-		time.Sleep(time.Millisecond) // between two looks, not instead of one
-	}
+	outboxtest.Eventually(t, waitLimit, "somebody waits for a lock", func() bool {
+		return read[bool](t, b.Pool, `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0)`)
+	})
 }
 
 // Somebody shares the entity while it is about to be undone: the lock comes before the look.

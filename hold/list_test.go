@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hold"
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // expire registers the generation so that it is overdue by an hour.
@@ -24,9 +25,7 @@ func (b *testBundle) expire(t testing.TB, h outbox.Hold, then hold.OnExpiry) {
 
 func (b *testBundle) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
-	if _, err := b.Pool.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(t, b.Pool, sql, args...)
 }
 
 func (b *testBundle) list(t testing.TB, f hold.Filter) []hold.Listed {

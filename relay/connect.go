@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 
-	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay/internal/advice"
 )
 
 // PoolConfig parses a database URL or DSN into the settings of a pool for a relay that
@@ -102,23 +102,8 @@ func permanent(err error) bool {
 	return false
 }
 
-// hinted is an error with what a person can do about it, for [outbox.Hint].
-type hinted struct {
-	error
-	hint string
-}
-
-// Hint says what a person can do.
-func (e *hinted) Hint() string  { return e.hint }
-func (e *hinted) Unwrap() error { return e.error }
-
 // withHint adds the hint of a database error, unless it has one.
-func withHint(err error) error {
-	if outbox.Hint(err) != "" {
-		return err
-	}
-	return &hinted{error: err, hint: databaseHint(err)}
-}
+func withHint(err error) error { return advice.Add(err, databaseHint(err)) }
 
 // databaseHint says what a person can do about a database error.
 func databaseHint(err error) string {

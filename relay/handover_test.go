@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // TestCrashBetweenPublishAndSettleLeavesOneCopy kills a relay whose events are in the stream
@@ -26,15 +27,7 @@ func TestCrashBetweenPublishAndSettleLeavesOneCopy(t *testing.T) {
 	s.stage("", 100)
 	s.eventually("100 events settled", func() bool { return s.settled() == 100 })
 
-	// No settle can pass this lock; publishing can.
-	tx, err := s.db.Pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // ends with the test
-	if _, err := tx.Exec(t.Context(), "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE"); err != nil {
-		t.Fatal(err)
-	}
+	tx := s.noSettle()
 	s.stage("", 400)
 	s.eventually("500 events in the stream", func() bool { return s.count() == 500 })
 	first.kill()
@@ -80,8 +73,7 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(16)
-	noSettle, onePage := s.begin(), s.begin()
-	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	noSettle, onePage := s.noSettle(), s.begin()
 	s.stage("", n)
 	s.eventually("all events in the stream", func() bool { return s.count() == n })
 	first.kill()
@@ -91,15 +83,15 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	s.eventually("each lane waits to settle a page", func() bool {
 		return query[int](s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock' AND query LIKE '-- Moves the cursor%'", second.name) == 16
 	})
-	s.execIn(onePage, "SELECT pg_advisory_xact_lock(1)")
-	s.execIn(noSettle, `CREATE FUNCTION one_page() RETURNS trigger LANGUAGE plpgsql AS $$
+	outboxtest.Exec(s.t, onePage, "SELECT pg_advisory_xact_lock(1)")
+	outboxtest.Exec(s.t, noSettle, `CREATE FUNCTION one_page() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN
 			IF (SELECT count(*) FROM outbox.outbox_batch b WHERE b.lane = NEW.lane) > 1 THEN
 				PERFORM pg_advisory_xact_lock(1);
 			END IF;
 			RETURN NULL;
 		END $$`)
-	s.execIn(noSettle, "CREATE TRIGGER one_page AFTER INSERT ON outbox.outbox_batch FOR EACH ROW EXECUTE FUNCTION one_page()")
+	outboxtest.Exec(s.t, noSettle, "CREATE TRIGGER one_page AFTER INSERT ON outbox.outbox_batch FOR EACH ROW EXECUTE FUNCTION one_page()")
 	s.commit(noSettle)
 	s.eventually("each lane settled a page", func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_lane WHERE target IS NOT NULL") == 16
@@ -117,13 +109,6 @@ func TestSecondCrashDuringAHandOverLeavesOneCopy(t *testing.T) {
 	s.eventually("all events settled", func() bool { return s.settled() == n })
 	if got := s.count(); got != n {
 		t.Errorf("the stream has %d messages, want %d: one copy of each event", got, n)
-	}
-}
-
-func (s *setup) execIn(tx pgx.Tx, sql string) {
-	s.t.Helper()
-	if _, err := tx.Exec(s.t.Context(), sql); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
 	}
 }
 
@@ -178,8 +163,7 @@ func TestLookBackInALongStreamKeepsOnlyWhatItLooksFor(t *testing.T) {
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(16)
-	noSettle := s.begin()
-	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	noSettle := s.noSettle()
 	s.stage("", 200)
 	s.eventually("the events are in the stream", func() bool { return s.count() == foreign+200 })
 	first.kill()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay"
 )
 
@@ -67,7 +68,7 @@ func TestEndedLeaseDoesNotWaitForEver(t *testing.T) {
 	s.exec(`INSERT INTO outbox.outbox_lane (relay_group, lane) SELECT 'default', 3 ON CONFLICT DO NOTHING`)
 	s.exec(`UPDATE outbox.outbox_lane SET lease_owner = 'pod-a', lease_token = gen_random_uuid(), lease_until = clock_timestamp() + interval '1 hour' WHERE lane = 3`)
 	tx := s.begin()
-	s.execIn(tx, "SELECT FROM outbox.outbox_lane WHERE lane = 3 FOR UPDATE")
+	outboxtest.Exec(t, tx, "SELECT FROM outbox.outbox_lane WHERE lane = 3 FOR UPDATE")
 	ended, err := relay.EndLease(t.Context(), s.db.Pool, "outbox", "default", 3, "pod-a")
 	var server *pgconn.PgError
 	if ended || !errors.As(err, &server) || server.Code != "55P03" {
@@ -87,15 +88,7 @@ func TestEndedLeaseRefusesItsSettle(t *testing.T) {
 	s.start(func(c *relayConfig) { c.Workers = 16; c.Lease = 10 * time.Minute }) // it renews nothing meanwhile
 	s.awaitLanes(16)
 
-	// No settle can pass this lock; publishing can.
-	tx, err := s.db.Pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // ends with the test
-	if _, err := tx.Exec(t.Context(), "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE"); err != nil {
-		t.Fatal(err)
-	}
+	tx := s.noSettle()
 	s.stage("k", 20)
 	s.eventually("the events are in the stream", func() bool { return s.count() == 20 })
 	var owned relay.LaneStatus

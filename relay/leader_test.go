@@ -143,8 +143,7 @@ func TestWorkQueueThatForgotTheMessage(t *testing.T) {
 	}
 	first := s.start(func(c *relayConfig) { c.Workers = 16 })
 	s.awaitLanes(16)
-	noSettle := s.begin()
-	s.execIn(noSettle, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	noSettle := s.noSettle()
 	// In one transaction: a lane with a batch that cannot be settled takes no other one.
 	want := s.stageTogether(append(events("k", 3), events("", 20)...)...)
 	// One of a key is in flight at a time, but its acknowledgement needs no settle.

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay"
 )
 
@@ -27,6 +28,14 @@ func (s *setup) begin() pgx.Tx {
 	if _, err := tx.Exec(s.t.Context(), "SELECT pg_current_xact_id()"); err != nil {
 		s.t.Fatalf("begin: %v", err)
 	}
+	return tx
+}
+
+// noSettle begins a transaction with a lock that no settle can pass; publishing can.
+func (s *setup) noSettle() pgx.Tx {
+	s.t.Helper()
+	tx := s.begin()
+	outboxtest.Exec(s.t, tx, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
 	return tx
 }
 

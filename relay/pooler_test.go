@@ -98,11 +98,11 @@ func TestReadOnlySessionOfAPooler(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer others[i].Close(context.Background()) //nolint:errcheck // ends with the pooler
-		s.execOn(others[i], "BEGIN")
-		s.execOn(others[i], "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+		outboxtest.Exec(s.t, others[i], "BEGIN")
+		outboxtest.Exec(s.t, others[i], "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
 	}
 	for _, other := range others {
-		s.execOn(other, "COMMIT")
+		outboxtest.Exec(s.t, other, "COMMIT")
 	}
 	s.eventually("the relay says so", func() bool {
 		return strings.Contains(p.logs.String(), "read-only") && strings.Contains(p.logs.String(), "RECONNECT")
@@ -127,11 +127,4 @@ func TestListenThroughAPoolerIsFound(t *testing.T) {
 	})
 	s.stage("k", 5)
 	s.wantLogInStream()
-}
-
-func (s *setup) execOn(conn *pgx.Conn, sql string) {
-	s.t.Helper()
-	if _, err := conn.Exec(s.t.Context(), sql); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
 }

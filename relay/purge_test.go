@@ -18,9 +18,7 @@ func TestPurgeAndBrokerRestartAfterACrash(t *testing.T) {
 	s.stage("", 50)
 	s.eventually("50 events settled", func() bool { return s.settled() == 50 })
 
-	// No settle can pass this lock; publishing can.
-	tx := s.begin()
-	s.execIn(tx, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	tx := s.noSettle()
 	// One transaction, so that each lane has one batch: a second would wait for the first to settle.
 	staging := s.begin()
 	key := s.publishIn(staging, "a", 20)

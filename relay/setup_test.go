@@ -1,7 +1,6 @@
 package relay_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -9,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -340,39 +340,19 @@ func (s *setup) eventually(what string, ok func() bool) {
 // within waits until ok holds, for so long that something else would have happened by then.
 func (s *setup) within(limit time.Duration, what string, ok func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(limit)
-	for !ok() {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %s: %s", limit, what)
-		}
-		select {
-		case <-s.t.Context().Done():
-			s.t.Fatalf("test ended before: %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(s.t, limit, what, ok)
 }
 
 // query returns one value from the database.
 func query[T any](s *setup, sql string, args ...any) T {
 	s.t.Helper()
-	rows, err := s.db.Pool.Query(s.t.Context(), sql, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	return v
+	return outboxtest.One[T](s.t, s.db.Pool, sql, args...)
 }
 
 // exec runs a statement.
 func (s *setup) exec(sql string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, s.db.Pool, sql, args...)
 }
 
 // ids returns the ids of messages, in order.
@@ -385,27 +365,8 @@ func ids(list []message) []string {
 }
 
 // logBuffer is a log that a test can read while it is written.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
+type logBuffer struct{ outboxtest.Log }
 
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-func (b *logBuffer) lines() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return bytes.Count(b.buf.Bytes(), []byte("\n"))
-}
+func (b *logBuffer) lines() int { return strings.Count(b.String(), "\n") }
 
 var errRollback = errors.New("roll back on purpose")

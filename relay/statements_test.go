@@ -1,13 +1,11 @@
 package relay_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfast-dev/holdfast/gen"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
@@ -33,22 +31,7 @@ func TestStatementsPrepare(t *testing.T) {
 			if err := gen.Install(t.Context(), conn, params, canonical.Outbox, canonical.Relay); err != nil {
 				t.Fatalf("install: %v", err)
 			}
-			clocks := []uint32{pgtype.TimestamptzOID, pgtype.TimestampOID, pgtype.DateOID, pgtype.TimeOID}
-			for name, sql := range relay.StatementTexts(schema) {
-				description, err := conn.Prepare(t.Context(), name, sql)
-				if err != nil {
-					t.Errorf("%s: %v", name, err)
-					continue
-				}
-				for i, oid := range description.ParamOIDs {
-					if slices.Contains(clocks, oid) {
-						t.Errorf("%s: parameter $%d is a time of the pod's", name, i+1)
-					}
-				}
-				if strings.Contains(sql, "{{") {
-					t.Errorf("%s: a template is left:\n%s", name, sql)
-				}
-			}
+			outboxtest.PrepareTimeless(t, db.URL, relay.StatementTexts(schema))
 		})
 	}
 }

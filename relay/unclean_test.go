@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // TestLaneThatWasNotDrainedIsNotHandedBackAsClean: a pod dies between publish and settle, the next one
@@ -20,8 +22,7 @@ func TestLaneThatWasNotDrainedIsNotHandedBackAsClean(t *testing.T) {
 	long := func(c *relayConfig) { c.Workers, c.Lease = 16, 2*time.Minute }
 	first := s.start(long)
 	s.awaitLanes(16)
-	settles := s.begin()
-	s.execIn(settles, "LOCK TABLE outbox.outbox_batch IN EXCLUSIVE MODE")
+	settles := s.noSettle()
 	s.stage("", 400)
 	s.eventually("400 events in the stream", func() bool { return s.count() == 400 })
 	first.kill()
@@ -33,7 +34,7 @@ func TestLaneThatWasNotDrainedIsNotHandedBackAsClean(t *testing.T) {
 	second := s.start(long)
 	s.eventually("the second relay runs", func() bool { return strings.Contains(second.logs.String(), "relay started") })
 	reads := s.begin()
-	s.execIn(reads, "LOCK TABLE outbox.event_outbox IN ACCESS EXCLUSIVE MODE")
+	outboxtest.Exec(s.t, reads, "LOCK TABLE outbox.event_outbox IN ACCESS EXCLUSIVE MODE")
 	s.exec("UPDATE outbox.outbox_lane SET lease_until = clock_timestamp()")
 	s.eventually("the second relay has all lanes", func() bool {
 		return query[int](s, "SELECT count(*) FROM outbox.outbox_lane WHERE lease_until > clock_timestamp()") == 16

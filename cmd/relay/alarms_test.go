@@ -31,9 +31,7 @@ func startAlarmed(t *testing.T, more ...string) alarmed {
 
 func (a alarmed) exec(sql string, args ...any) {
 	a.t.Helper()
-	if _, err := a.db.Pool.Exec(a.t.Context(), sql, args...); err != nil {
-		a.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(a.t, a.db.Pool, sql, args...)
 }
 
 // TestMissingStreamIsSeenAndCostsNoAttempts: what nobody publishes grows old in a metric, readiness

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 type serverOptions = server.Options
@@ -165,11 +167,5 @@ func (p *process) awaitReady(status int) string {
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen within %s: %s", patience, what)
-		}
-		time.Sleep(10 * time.Millisecond) // the pace of asking, not what is waited for
-	}
+	outboxtest.Eventually(t, patience, what, condition)
 }

@@ -47,9 +47,7 @@ func setup(t *testing.T) *bundle {
 
 func (b *bundle) exec(sql string) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.Pool, sql)
 }
 
 func (b *bundle) run(cfg check.Config) *check.Report {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/holdfast-dev/holdfast/consumers"
 	"github.com/holdfast-dev/holdfast/consumers/effects"
 	"github.com/holdfast-dev/holdfast/consumers/repair"
@@ -66,22 +64,12 @@ func setup(t *testing.T) *bundle {
 
 func (b *bundle) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.Pool, sql, args...)
 }
 
 func query[T any](b *bundle, sql string, args ...any) []T {
 	b.t.Helper()
-	rows, err := b.Pool.Query(b.t.Context(), sql, args...)
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](b.t, b.Pool, sql, args...)
 }
 
 func (b *bundle) pause() {

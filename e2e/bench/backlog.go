@@ -1,12 +1,16 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
+)
 
 // measureBacklog compares the time for one event of a large backlog with that of a small one, and
 // looks at the memory of a relay that drains the large one.
 func measureBacklog(ctx context.Context, r *rig) error {
-	ratio := &figure{name: "backlog_ratio", unit: "ratio"}
-	memory := &figure{name: "backlog_memory_mib", unit: "MiB"}
+	ratio := &figure.Figure{Name: "backlog_ratio", Unit: "ratio"}
+	memory := &figure.Figure{Name: "backlog_memory_mib", Unit: "MiB"}
 	small, large := r.scaled(100_000), r.scaled(1_000_000)
 	for i := range r.runs {
 		progress("run %d of %d: backlogs of %d and %d events", i+1, r.runs, small, large)
@@ -18,8 +22,8 @@ func measureBacklog(ctx context.Context, r *rig) error {
 		if err != nil {
 			return err
 		}
-		ratio.add(one.rate() / other.rate()) // the times of an event are the other way round
-		memory.add(other.peakMiB)
+		ratio.Add(one.rate() / other.rate()) // the times of an event are the other way round
+		memory.Add(other.peakMiB)
 	}
 	figures{ratio, memory}.print()
 	return nil

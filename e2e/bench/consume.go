@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/consumers"
 	"github.com/holdfast-dev/holdfast/consumers/facts"
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
 )
@@ -46,9 +47,9 @@ func measureConsume(ctx context.Context, r *rig) error {
 	}
 	rates, ratios := make(figures, len(ways)), make(figures, len(ways)-1)
 	for i, way := range ways {
-		rates[i] = &figure{name: way.name + "_rate", unit: "events/s"}
+		rates[i] = &figure.Figure{Name: way.name + "_rate", Unit: "events/s"}
 		if i > 0 {
-			ratios[i-1] = &figure{name: way.name + "_ratio", unit: "ratio"}
+			ratios[i-1] = &figure.Figure{Name: way.name + "_ratio", Unit: "ratio"}
 		}
 	}
 	events := r.scaled(20_000)
@@ -61,11 +62,11 @@ func measureConsume(ctx context.Context, r *rig) error {
 				return fmt.Errorf("%s: %w", way.name, err)
 			}
 			rate := float64(events) / took.Seconds()
-			rates[w].add(rate)
+			rates[w].Add(rate)
 			if w == 0 {
 				bare = rate
 			} else {
-				ratios[w-1].add(rate / bare)
+				ratios[w-1].Add(rate / bare)
 			}
 		}
 	}

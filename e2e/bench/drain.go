@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/relay"
 )
@@ -21,11 +22,13 @@ import (
 // drainFigures are the figures of one publisher.
 type drainFigures struct {
 	publisher                          relay.PublisherKind
-	alone, drain, ratio, wal, oldRatio *figure
+	alone, drain, ratio, wal, oldRatio *figure.Figure
 }
 
 func newDrainFigures(kind relay.PublisherKind) *drainFigures {
-	name := func(what, unit string) *figure { return &figure{name: what + "_" + kind.String(), unit: unit} }
+	name := func(what, unit string) *figure.Figure {
+		return &figure.Figure{Name: what + "_" + kind.String(), Unit: unit}
+	}
 	return &drainFigures{
 		publisher: kind,
 		alone:     name("jetstream_rate", "events/s"), drain: name("drain_rate", "events/s"), ratio: name("drain_ratio", "ratio"),
@@ -46,16 +49,16 @@ func measureDrain(ctx context.Context, r *rig) error {
 			}
 		}
 	}
-	fastGain := &figure{name: "fast_gain", unit: "ratio"}
+	fastGain := &figure.Figure{Name: "fast_gain", Unit: "ratio"}
 	for i := range r.runs {
-		fastGain.add(all[0].drain.values[i] / all[1].drain.values[i])
+		fastGain.Add(all[0].drain.Values[i] / all[1].drain.Values[i])
 	}
 	for _, f := range all {
-		for _, g := range []*figure{f.alone, f.drain, f.ratio, f.wal, f.oldRatio} {
-			g.print()
+		for _, g := range []*figure.Figure{f.alone, f.drain, f.ratio, f.wal, f.oldRatio} {
+			g.Print(os.Stdout)
 		}
 	}
-	fastGain.print()
+	fastGain.Print(os.Stdout)
 	return nil
 }
 
@@ -74,11 +77,11 @@ func (f *drainFigures) measure(ctx context.Context, r *rig) error {
 	if err != nil {
 		return err
 	}
-	f.alone.add(alone)
-	f.drain.add(plain.rate)
-	f.ratio.add(plain.rate / alone)
-	f.wal.add(plain.walPerEvent)
-	f.oldRatio.add(pinned.rate / plain.rate)
+	f.alone.Add(alone)
+	f.drain.Add(plain.rate)
+	f.ratio.Add(plain.rate / alone)
+	f.wal.Add(plain.walPerEvent)
+	f.oldRatio.Add(pinned.rate / plain.rate)
 	return nil
 }
 

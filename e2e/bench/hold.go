@@ -43,7 +43,7 @@ func releases(ctx context.Context, r *rig, pool *pgxpool.Pool) error {
 	if err != nil {
 		return err
 	}
-	list := figures{{name: "release_p50_ms", unit: "ms"}, {name: "release_p99_ms", unit: "ms"}}
+	list := figures{{Name: "release_p50_ms", Unit: "ms"}, {Name: "release_p99_ms", Unit: "ms"}}
 	for i := range r.runs {
 		progress("run %d of %d: releases of %d held events", i+1, r.runs, releasedEvents)
 		var millis []float64
@@ -61,8 +61,8 @@ func releases(ctx context.Context, r *rig, pool *pgxpool.Pool) error {
 			}
 			millis = append(millis, float64(time.Since(start).Microseconds())/1000)
 		}
-		list[0].add(quantile(millis, 0.50))
-		list[1].add(quantile(millis, 0.99))
+		list[0].Add(quantile(millis, 0.50))
+		list[1].Add(quantile(millis, 0.99))
 	}
 	list.print()
 	return nil
@@ -96,7 +96,7 @@ func operations(ctx context.Context, r *rig, pool *pgxpool.Pool) error {
 	if err != nil {
 		return err
 	}
-	list := figures{{name: "operation_p50_ms", unit: "ms"}, {name: "operation_p99_ms", unit: "ms"}, {name: "operation_rate", unit: "operations/s"}}
+	list := figures{{Name: "operation_p50_ms", Unit: "ms"}, {Name: "operation_p99_ms", Unit: "ms"}, {Name: "operation_rate", Unit: "operations/s"}}
 	n := r.scaled(concurrentOperations)
 	for i := range r.runs {
 		progress("run %d of %d: %d operations at once", i+1, r.runs, n)
@@ -114,9 +114,9 @@ func operations(ctx context.Context, r *rig, pool *pgxpool.Pool) error {
 		if err := all.Wait(); err != nil {
 			return err
 		}
-		list[0].add(quantile(millis, 0.50))
-		list[1].add(quantile(millis, 0.99))
-		list[2].add(float64(n) / time.Since(start).Seconds())
+		list[0].Add(quantile(millis, 0.50))
+		list[1].Add(quantile(millis, 0.99))
+		list[2].Add(float64(n) / time.Since(start).Seconds())
 	}
 	list.print()
 	return nil

@@ -3,14 +3,16 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 )
 
 // measureIdle measures what a relay costs that has nothing to do: processor time as a share of
 // one core, WAL, and memory.
 func measureIdle(ctx context.Context, r *rig) error {
-	cpu := &figure{name: "idle_cpu_percent", unit: "percent"}
-	wal := &figure{name: "idle_wal_bytes", unit: "bytes/s"}
-	memory := &figure{name: "idle_memory_mib", unit: "MiB"}
+	cpu := &figure.Figure{Name: "idle_cpu_percent", Unit: "percent"}
+	wal := &figure.Figure{Name: "idle_wal_bytes", Unit: "bytes/s"}
+	memory := &figure.Figure{Name: "idle_memory_mib", Unit: "MiB"}
 	watch := 15 * time.Second
 	if r.quick {
 		watch = 6 * time.Second
@@ -60,13 +62,13 @@ func measureIdle(ctx context.Context, r *rig) error {
 			return err
 		}
 		took := time.Since(start).Seconds()
-		cpu.add(100 * (after - before).Seconds() / took)
-		wal.add((walAfter - walBefore) / took)
+		cpu.Add(100 * (after - before).Seconds() / took)
+		wal.Add((walAfter - walBefore) / took)
 		resident, err := relay.memory(memoryNow)
 		if err != nil {
 			return err
 		}
-		memory.add(resident)
+		memory.Add(resident)
 	}
 	figures{cpu, wal, memory}.print()
 	return relay.end()

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 	"github.com/holdfast-dev/holdfast/outbox"
 )
 
@@ -30,7 +31,7 @@ func measureLatency(ctx context.Context, r *rig) error {
 	}{{"", withRelay(false)}, {"wake_", withRelay(true)}, {"floor_", bare}}
 	list := make(figures, 0, 2*len(ways))
 	for _, way := range ways {
-		list = append(list, &figure{name: way.prefix + "latency_p50_ms", unit: "ms"}, &figure{name: way.prefix + "latency_p99_ms", unit: "ms"})
+		list = append(list, &figure.Figure{Name: way.prefix + "latency_p50_ms", Unit: "ms"}, &figure.Figure{Name: way.prefix + "latency_p99_ms", Unit: "ms"})
 	}
 	for i := range r.runs {
 		for w, way := range ways {
@@ -39,8 +40,8 @@ func measureLatency(ctx context.Context, r *rig) error {
 			if err := way.run(ctx, r, l); err != nil {
 				return err
 			}
-			list[2*w].add(quantile(l.millis, 0.50))
-			list[2*w+1].add(quantile(l.millis, 0.99))
+			list[2*w].Add(quantile(l.millis, 0.50))
+			list[2*w+1].Add(quantile(l.millis, 0.99))
 		}
 	}
 	list.print()

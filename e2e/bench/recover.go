@@ -3,22 +3,24 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 )
 
 // measureRecovery measures what a crash of the database leaves of the rate: events are written and drained by
 // one relay, the server is stopped as a crash would and started again, and the same is done once more by the
 // same relay.
 func measureRecovery(ctx context.Context, r *rig) error {
-	ratio := &figure{name: "recovery_ratio", unit: "ratio"}
-	pause := &figure{name: "recovery_s", unit: "s"}
+	ratio := &figure.Figure{Name: "recovery_ratio", Unit: "ratio"}
+	pause := &figure.Figure{Name: "recovery_s", Unit: "s"}
 	for i := range r.runs {
 		progress("run %d of %d: drain before and after a crash of the database", i+1, r.runs)
 		before, after, again, err := r.crashBetween(ctx)
 		if err != nil {
 			return err
 		}
-		ratio.add(before.Seconds() / after.Seconds())
-		pause.add(again.Seconds())
+		ratio.Add(before.Seconds() / after.Seconds())
+		pause.Add(again.Seconds())
 	}
 	figures{ratio, pause}.print()
 	return nil

@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 )
 
 // measureRetained compares the drain of a database that keeps 5,000,000 published events and
 // holds 1,000,000 others with the drain of an empty one.
 func measureRetained(ctx context.Context, r *rig) error {
-	ratio := &figure{name: "retained_ratio", unit: "ratio"}
+	ratio := &figure.Figure{Name: "retained_ratio", Unit: "ratio"}
 	lean, dropLean, err := r.freshDatabase(ctx)
 	if err != nil {
 		return err
@@ -40,9 +43,9 @@ func measureRetained(ctx context.Context, r *rig) error {
 			}
 			rate[pool] = float64(r.events) / took.Seconds()
 		}
-		ratio.add(rate[fat] / rate[lean])
+		ratio.Add(rate[fat] / rate[lean])
 	}
-	ratio.print()
+	ratio.Print(os.Stdout)
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 )
 
 // measureScale compares 2 and 4 relay processes on one database with one, and ten databases of one
@@ -25,7 +27,7 @@ func measureScale(ctx context.Context, r *rig) error {
 	}
 	var list figures
 	for _, way := range ways[1:] {
-		list = append(list, &figure{name: way.name, unit: "ratio"})
+		list = append(list, &figure.Figure{Name: way.name, Unit: "ratio"})
 	}
 	for i := range r.runs {
 		var alone float64
@@ -39,7 +41,7 @@ func measureScale(ctx context.Context, r *rig) error {
 				alone = rate
 				continue
 			}
-			list[j-1].add(rate / alone)
+			list[j-1].Add(rate / alone)
 		}
 	}
 	list.print()

@@ -10,17 +10,18 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 	"github.com/holdfast-dev/holdfast/outbox"
 )
 
 // measureStaging measures what an event adds to the business transaction that stages it, what a NOTIFY
 // adds to that, and how many events a second one connection stages one by one and 1,000 to a call.
 func measureStaging(ctx context.Context, r *rig) error {
-	ratio := &figure{name: "stage_ratio", unit: "ratio"}
-	notify := &figure{name: "stage_notify_ratio", unit: "ratio"}
-	single := &figure{name: "stage_single_rate", unit: "events/s"}
-	bulk := &figure{name: "stage_bulk_rate", unit: "events/s"}
-	bulkRatio := &figure{name: "stage_bulk_ratio", unit: "ratio"}
+	ratio := &figure.Figure{Name: "stage_ratio", Unit: "ratio"}
+	notify := &figure.Figure{Name: "stage_notify_ratio", Unit: "ratio"}
+	single := &figure.Figure{Name: "stage_single_rate", Unit: "events/s"}
+	bulk := &figure.Figure{Name: "stage_bulk_rate", Unit: "events/s"}
+	bulkRatio := &figure.Figure{Name: "stage_bulk_ratio", Unit: "ratio"}
 	pool, drop, err := r.freshDatabase(ctx)
 	if err != nil {
 		return err
@@ -52,11 +53,11 @@ func measureStaging(ctx context.Context, r *rig) error {
 		if err != nil {
 			return err
 		}
-		ratio.add(with.perTransaction / plain.perTransaction)
-		notify.add(noticed.perTransaction / with.perTransaction)
-		single.add(with.rate)
-		bulk.add(many.rate)
-		bulkRatio.add(many.rate / with.rate)
+		ratio.Add(with.perTransaction / plain.perTransaction)
+		notify.Add(noticed.perTransaction / with.perTransaction)
+		single.Add(with.rate)
+		bulk.Add(many.rate)
+		bulkRatio.Add(many.rate / with.rate)
 	}
 	figures{ratio, notify, single, bulk, bulkRatio}.print()
 	return nil

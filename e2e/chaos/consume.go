@@ -5,11 +5,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/e2e/fault"
@@ -101,15 +99,11 @@ func (t *trial) consumerFault(ctx context.Context, step Step) {
 // other messages. So the consumer on the stream is made anew, and everything is delivered again. What is
 // not consumed in time is left to the judge.
 func (t *trial) awaitConsumed(ctx context.Context) error {
-	nc, err := nats.Connect(strings.Join(t.servers.nodes.URLs(), ","))
+	js, err := t.servers.jetStream()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
+	defer js.Conn().Close()
 	if len(t.record.Removed()) > 0 {
 		if err := t.until(ctx, restartLimit, "the consumer is deleted", func(ctx context.Context) (bool, error) {
 			err := js.DeleteConsumer(ctx, streamName, consumerName)

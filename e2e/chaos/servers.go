@@ -147,15 +147,11 @@ func (s *servers) startNodes(ctx context.Context, set setup) error {
 }
 
 func (s *servers) createStream(ctx context.Context, t *trial) error {
-	nc, err := nats.Connect(strings.Join(s.nodes.URLs(), ","))
+	js, err := s.jetStream()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
+	defer js.Conn().Close()
 	spec := relay.StreamSpec{Name: streamName, Subjects: []string{subjects + ".>"}, Window: t.window, Publisher: t.publisher}
 	if t.setup == cluster {
 		spec.Replicas = 3
@@ -168,6 +164,19 @@ func (s *servers) createStream(ctx context.Context, t *trial) error {
 		return err
 	}
 	return plan.Apply(ctx, js)
+}
+
+// jetStream connects to the nodes, past the proxies. The caller closes the connection.
+func (s *servers) jetStream() (jetstream.JetStream, error) {
+	nc, err := nats.Connect(strings.Join(s.nodes.URLs(), ","))
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+	}
+	return js, err
 }
 
 // source is the stream for the checker, past the proxies.

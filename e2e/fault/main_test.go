@@ -19,11 +19,7 @@ func TestMain(m *testing.M) {
 // eventually polls a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never happened: %s", what)
-		}
-	}
+	outboxtest.Eventually(t, 90*time.Second, what, condition)
 }
 
 // hits waits until a rule has acted n times.

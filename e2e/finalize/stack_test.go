@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/e2e/finalize/intake"
@@ -209,35 +208,17 @@ func (r *replica) tick() *saga.Report {
 
 func (s *stack) exec(db *outboxtest.Database, sql string, args ...any) {
 	s.t.Helper()
-	if _, err := db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, db.Pool, sql, args...)
 }
 
 func read[T any](s *stack, db *outboxtest.Database, sql string, args ...any) T {
 	s.t.Helper()
-	rows, err := db.Pool.Query(s.t.Context(), sql, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	return value
+	return outboxtest.One[T](s.t, db.Pool, sql, args...)
 }
 
 func list[T any](s *stack, db *outboxtest.Database, sql string, args ...any) []T {
 	s.t.Helper()
-	rows, err := db.Pool.Query(s.t.Context(), sql, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](s.t, db.Pool, sql, args...)
 }
 
 // age makes the lease of an operation over for that long, and its next attempt due: the clock that

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/e2e/child"
 )
 
 const (
@@ -55,18 +57,18 @@ func (p *Postgres) initialise(ctx context.Context) error {
 	cmd := p.command("initdb", "--pgdata="+p.dataDir(), "--username="+superuser, "--auth=trust",
 		"--encoding=UTF8", "--locale="+locale(), "--no-sync", "--no-instructions")
 	cmd.Stdout, cmd.Stderr = &output, &output
-	proc, err := startProcess(cmd)
+	proc, err := child.Start(cmd)
 	if err != nil {
 		return fmt.Errorf("run initdb: %w", err)
 	}
 	select {
-	case <-proc.done:
+	case <-proc.Done():
 	case <-ctx.Done():
-		proc.kill()
+		proc.Kill()
 		return fmt.Errorf("run initdb: %w", context.Cause(ctx))
 	}
-	if proc.err != nil {
-		return fmt.Errorf("run initdb: %w\n%s", proc.err, output.String())
+	if proc.Err() != nil {
+		return fmt.Errorf("run initdb: %w\n%s", proc.Err(), output.String())
 	}
 	return p.include()
 }
@@ -93,12 +95,12 @@ func (p *Postgres) launch(ctx context.Context) error {
 	defer func() { _ = log.Close() }() // the child has its own
 	cmd := p.command("postgres", "-D", p.dataDir())
 	cmd.Stdout, cmd.Stderr = log, log
-	if p.proc, err = startProcess(cmd); err != nil {
+	if p.proc, err = child.Start(cmd); err != nil {
 		return fmt.Errorf("start postgres: %w", err)
 	}
 	if err := p.awaitReady(ctx); err != nil {
 		err = fmt.Errorf("start postgres: %w\n%s", err, p.logTail())
-		p.proc.kill()
+		p.proc.Kill()
 		return err
 	}
 	p.clean = false
@@ -112,8 +114,8 @@ func (p *Postgres) launch(ctx context.Context) error {
 func (p *Postgres) awaitReady(ctx context.Context) error {
 	for !p.saysReady() {
 		select {
-		case <-p.proc.done:
-			return fmt.Errorf("%w: %v", errExited, p.proc.err)
+		case <-p.proc.Done():
+			return fmt.Errorf("%w: %v", errExited, p.proc.Err())
 		default:
 		}
 		if err := pause(ctx); err != nil {
@@ -136,7 +138,7 @@ func (p *Postgres) saysReady() bool {
 	}
 	lines := strings.Split(string(content), "\n")
 	return len(lines) >= 8 &&
-		lines[0] == strconv.Itoa(p.proc.cmd.Process.Pid) &&
+		lines[0] == strconv.Itoa(p.proc.PID()) &&
 		strings.TrimSpace(lines[7]) == "ready"
 }
 

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/holdfast-dev/holdfast/e2e/child"
 )
 
 const (
@@ -43,8 +45,8 @@ type Pooler struct {
 
 	stop    chan struct{} // closed by Close
 	stopped sync.Once
-	watched chan struct{} // closed when nobody starts it again; nil before the first start
-	proc    *process      // of the start, then of the watcher, then of Close
+	watched chan struct{}  // closed when nobody starts it again; nil before the first start
+	proc    *child.Process // of the start, then of the watcher, then of Close
 }
 
 // StartPooler starts pgbouncer in front of the server that a URL names, and returns when it
@@ -135,7 +137,7 @@ func (p *Pooler) watch() {
 		select {
 		case <-p.stop:
 			return
-		case <-p.proc.done:
+		case <-p.proc.Done():
 		}
 		for p.launch(ctx) != nil { // its log says why
 			if pause(ctx) != nil {
@@ -161,20 +163,20 @@ func (p *Pooler) launch(ctx context.Context) error {
 	cmd := exec.Command(p.program, file)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = childAttr(p.account)
-	proc, err := startProcess(cmd)
+	proc, err := child.Start(cmd)
 	if err != nil {
 		return fmt.Errorf("start pgbouncer: %w", err)
 	}
 	p.proc = proc
 	for strings.Count(p.Log(), poolerUp) == before {
 		select {
-		case <-p.proc.done:
-			return fmt.Errorf("start pgbouncer: %w: %v\n%s", errExited, p.proc.err, p.Log())
+		case <-p.proc.Done():
+			return fmt.Errorf("start pgbouncer: %w: %v\n%s", errExited, p.proc.Err(), p.Log())
 		default:
 		}
 		if err := pause(ctx); err != nil {
 			err = fmt.Errorf("start pgbouncer: it did not become ready: %w\n%s", err, p.Log())
-			p.proc.kill()
+			p.proc.Kill()
 			return err
 		}
 	}
@@ -189,7 +191,7 @@ func (p *Pooler) Close() error {
 		<-p.watched
 	}
 	if p.proc != nil {
-		p.proc.kill()
+		p.proc.Kill()
 	}
 	if err := p.work.remove(); err != nil {
 		return fmt.Errorf("close pgbouncer: %w", err)

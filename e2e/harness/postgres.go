@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-dev/holdfast/e2e/child"
 )
 
 // superuser owns the cluster; every connection of the harness is made as it.
@@ -64,9 +66,9 @@ type Postgres struct {
 	account *account // nil when it runs as ourselves
 	port    int      // fixed once StartPostgres has returned
 
-	mu     sync.Mutex // serialises start, stop and close; guards the fields below
-	proc   *process   // the postmaster; nil before the first start
-	clean  bool       // it was shut down in order, so nothing of it is left
+	mu     sync.Mutex     // serialises start, stop and close; guards the fields below
+	proc   *child.Process // the postmaster; nil before the first start
+	clean  bool           // it was shut down in order, so nothing of it is left
 	closed bool
 
 	creating sync.Mutex // held during CREATE DATABASE: a template must have no other user
@@ -158,7 +160,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	if p.closed {
 		return fmt.Errorf("start postgres: %w", errClosed)
 	}
-	if p.proc.running() {
+	if p.proc.Running() {
 		return nil
 	}
 	ctx, cancel := withDefaultDeadline(ctx, startLimit)
@@ -195,21 +197,21 @@ func (p *Postgres) Stop(ctx context.Context, mode string) error {
 }
 
 func (p *Postgres) stop(ctx context.Context, mode string, sig syscall.Signal) error {
-	if !p.proc.running() {
+	if !p.proc.Running() {
 		return nil
 	}
-	if err := p.proc.signal(sig); err != nil {
+	if err := p.proc.Signal(sig); err != nil {
 		return fmt.Errorf("stop postgres (%s): %w", mode, err)
 	}
 	select {
-	case <-p.proc.done:
+	case <-p.proc.Done():
 	case <-ctx.Done():
 		return fmt.Errorf("stop postgres (%s): it is still running: %w", mode, context.Cause(ctx))
 	}
 	if mode == "immediate" {
 		return nil
 	}
-	if err := p.proc.err; err != nil {
+	if err := p.proc.Err(); err != nil {
 		return fmt.Errorf("stop postgres (%s): %w\n%s", mode, err, p.logTail())
 	}
 	p.clean = true
@@ -226,9 +228,9 @@ func (p *Postgres) Kill() {
 }
 
 func (p *Postgres) kill() {
-	if p.proc.running() {
+	if p.proc.Running() {
 		killChildren(p.proc)
-		p.proc.kill()
+		p.proc.Kill()
 	}
 }
 
@@ -250,7 +252,7 @@ func (p *Postgres) Close() error {
 	err := p.stop(ctx, mode, sig)
 	p.kill()
 	if p.proc != nil {
-		removeSegment(p.dataDir(), p.proc.cmd.Process.Pid)
+		removeSegment(p.dataDir(), p.proc.PID())
 	}
 	if p.work != nil {
 		err = errors.Join(err, p.work.remove())

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/e2e/child"
 )
 
 const freezeLimit = time.Second
@@ -24,13 +26,13 @@ func childAttr(a *account) *syscall.SysProcAttr {
 // killChildren ends the children of a process that is about to be killed. The
 // parent is stopped first, so that it makes no new ones and, because it doesn't
 // reap those that end, no process id in the list can come to mean another one.
-func killChildren(parent *process) {
-	if parent.signal(syscall.SIGSTOP) != nil {
+func killChildren(parent *child.Process) {
+	if parent.Signal(syscall.SIGSTOP) != nil {
 		return
 	}
-	pid := parent.cmd.Process.Pid
+	pid := parent.PID()
 	deadline := time.Now().Add(freezeLimit)
-	for state, _ := statOf(pid); state != "T" && parent.running() && time.Now().Before(deadline); state, _ = statOf(pid) {
+	for state, _ := statOf(pid); state != "T" && parent.Running() && time.Now().Before(deadline); state, _ = statOf(pid) {
 		time.Sleep(time.Millisecond)
 	}
 	entries, err := filepath.Glob("/proc/[0-9]*")

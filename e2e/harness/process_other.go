@@ -2,7 +2,11 @@
 
 package harness
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/e2e/child"
+)
 
 // childAttr runs a child as the account. Without a parent-death signal the
 // child stays in our process group, so that at least ctrl-C at a terminal ends
@@ -13,4 +17,4 @@ func childAttr(a *account) *syscall.SysProcAttr {
 
 // killChildren leaves the children to notice the end of their parent by
 // themselves.
-func killChildren(*process) {}
+func killChildren(*child.Process) {}

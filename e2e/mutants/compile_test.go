@@ -34,7 +34,7 @@ func TestEveryMutantCompiles(t *testing.T) {
 	program := load(t, tree, "./relay/...", "./consumers/...", "./hold/...")
 	checked := 0
 	for _, m := range list {
-		files, err := m.apply(tree.read)
+		files, err := m.apply(tree.Read)
 		if err != nil {
 			t.Errorf("mutant %s: %v", m.name, err)
 			continue
@@ -77,12 +77,12 @@ type listed struct {
 func load(t *testing.T, tree *tree, patterns ...string) *program {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, patterns...)...)
-	cmd.Dir = tree.root
+	cmd.Dir = tree.Root
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	p := &program{root: tree.root, folders: map[string]listed{}, files: token.NewFileSet()}
+	p := &program{root: tree.Root, folders: map[string]listed{}, files: token.NewFileSet()}
 	exports := map[string]string{}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
 		var l listed
@@ -92,7 +92,7 @@ func load(t *testing.T, tree *tree, patterns ...string) *program {
 			t.Fatalf("go list: %v", err)
 		}
 		exports[l.ImportPath] = l.Export
-		if folder, err := filepath.Rel(tree.root, l.Dir); err == nil && filepath.IsLocal(folder) {
+		if folder, err := filepath.Rel(tree.Root, l.Dir); err == nil && filepath.IsLocal(folder) {
 			p.folders[filepath.ToSlash(folder)] = l
 		}
 	}

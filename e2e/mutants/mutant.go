@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/e2e/overlay"
 )
 
 //go:embed list/*.mutant
@@ -20,13 +22,7 @@ type mutant struct {
 	caughtBy []string // invariants, or tests of that package, of which at least one must see it
 	faults   string   // kinds of faults that bring it out; all by default
 	window   string   // the stream's dedup window, which may hide it; chaos's by default
-	hunks    []hunk
-}
-
-// hunk is a replacement in one file.
-type hunk struct {
-	file     string // below the root of the module
-	old, new string
+	patch    *overlay.Patch
 }
 
 const extension = ".mutant"
@@ -52,26 +48,11 @@ func mutants() ([]*mutant, error) {
 	return list, nil
 }
 
-// parse reads a mutant: lines "name: value", and after a line "file: x" hunks between lines
-// of <<<<, ==== and >>>>.
+// parse reads a mutant: a patch that says what it is and by what it is caught.
 func parse(name, text string) (*mutant, error) {
 	m := &mutant{name: name}
-	file := ""
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		if lines[i] == "<<<<" {
-			end := slices.Index(lines[i:], ">>>>")
-			middle := slices.Index(lines[i:], "====")
-			if end < 0 || middle < 0 || middle > end || file == "" {
-				return nil, fmt.Errorf("line %d: a hunk is a file, <<<<, ====, >>>>", i+1)
-			}
-			m.hunks = append(m.hunks, hunk{
-				file: file, old: strings.Join(lines[i+1:i+middle], "\n"), new: strings.Join(lines[i+middle+1:i+end], "\n"),
-			})
-			i += end
-			continue
-		}
-		key, value, _ := strings.Cut(lines[i], ": ")
+	var err error
+	m.patch, err = overlay.Parse(name, text, func(key, value string) bool {
 		switch key {
 		case "what":
 			m.what = value
@@ -83,39 +64,27 @@ func parse(name, text string) (*mutant, error) {
 			m.faults = value
 		case "window":
 			m.window = value
-		case "file":
-			file = value
-		case "":
 		default:
-			return nil, fmt.Errorf("line %d: %q is no line of a mutant", i+1, lines[i])
+			return false
 		}
+		return true
+	})
+	if err == nil && (m.what == "" || len(m.caughtBy) == 0) {
+		err = fmt.Errorf("it says not what it is, or by what it is caught")
 	}
-	if m.what == "" || len(m.caughtBy) == 0 || len(m.hunks) == 0 {
-		return nil, fmt.Errorf("it says not what it is, by what it is caught, or what it replaces")
+	if err != nil {
+		return nil, err
 	}
 	return m, nil
 }
 
 // isConsumer says whether the bug is in consumers, which chaos itself has.
 func (m *mutant) isConsumer() bool {
-	return slices.ContainsFunc(m.hunks, func(h hunk) bool { return strings.HasPrefix(h.file, "consumers/") })
+	return slices.ContainsFunc(m.patch.Hunks, func(h overlay.Hunk) bool { return strings.HasPrefix(h.File, "consumers/") })
 }
 
-// apply returns the mutated files by their names. read returns the source of one.
+// apply returns the mutated files of a tree by their names.
 func (m *mutant) apply(read func(file string) (string, error)) (map[string]string, error) {
 	files := map[string]string{}
-	for _, h := range m.hunks {
-		text, ok := files[h.file]
-		if !ok {
-			var err error
-			if text, err = read(h.file); err != nil {
-				return nil, err
-			}
-		}
-		if n := strings.Count(text, h.old); n != 1 {
-			return nil, fmt.Errorf("mutant %s: its text is in %s %d times, and must be there once:\n%s", m.name, h.file, n, h.old)
-		}
-		files[h.file] = strings.Replace(text, h.old, h.new, 1)
-	}
-	return files, nil
+	return files, m.patch.Apply(files, read)
 }

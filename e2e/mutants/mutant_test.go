@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/e2e/history"
+	"github.com/holdfast-dev/holdfast/e2e/overlay"
 )
 
 func TestEveryMutantFitsTheSource(t *testing.T) {
@@ -33,13 +34,13 @@ func TestEveryMutantFitsTheSource(t *testing.T) {
 	}
 	known = append(known, "no_secrets", "relay_process", "no_race", "mended") // those of chaos itself
 	for _, m := range list {
-		files, err := m.apply(tree.read)
+		files, err := m.apply(tree.Read)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		for name, text := range files {
-			if source, err := tree.read(name); err != nil || source == text {
+			if source, err := tree.Read(name); err != nil || source == text {
 				t.Errorf("mutant %s does not change %s: %v", m.name, name, err)
 			}
 		}
@@ -58,7 +59,7 @@ func TestEveryMutantFitsTheSource(t *testing.T) {
 // testsOf are the names of the tests of a package.
 func testsOf(t *testing.T, tree *tree, folder string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(tree.root, filepath.FromSlash(folder), "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(tree.Root, filepath.FromSlash(folder), "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +103,9 @@ func TestParse(t *testing.T) {
 	}
 	want := &mutant{
 		name: "x", what: "a bug", caughtBy: []string{"a", "b"}, tests: "./t", faults: "c,d", window: "1s",
-		hunks: []hunk{{file: "f", old: "\tone"}, {file: "f", old: "two", new: "2\n\n2"}},
+		patch: &overlay.Patch{Name: "x", Hunks: []overlay.Hunk{{File: "f", Old: "\tone"}, {File: "f", Old: "two", New: "2\n\n2"}}},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mutant{}, hunk{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mutant{})); diff != "" {
 		t.Errorf("mutant (-want +got):\n%s", diff)
 	}
 	files, err := got.apply(func(string) (string, error) { return "a\n\tone\ntwo\n", nil })
@@ -117,7 +118,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "what: a\ncaught by: b\n", "what: a\ncaught by: b\n<<<<\n====\n>>>>\n", "what: a\ncaught by: b\nfile: f\n<<<<\n====\n",
+		"", "what: a\nfile: f\n<<<<\na\n====\n>>>>\n", "caught by: b\nfile: f\n<<<<\na\n====\n>>>>\n", "what: a\ncaught by: b\n", "what: a\ncaught by: b\n<<<<\n====\n>>>>\n", "what: a\ncaught by: b\nfile: f\n<<<<\n====\n",
 		"what: a\ncaught by: b\nfile: f\n<<<<\n>>>>\n====\n", "why: a\n",
 	} {
 		if m, err := parse("x", text); err == nil {

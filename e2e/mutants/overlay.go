@@ -8,31 +8,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/e2e/fault"
+	"github.com/holdfast-dev/holdfast/e2e/overlay"
 )
 
 // tree is the source that is mutated.
-type tree struct{ root string }
+type tree struct{ *overlay.Tree }
 
 // findTree finds the module that the working directory is in.
 func findTree(ctx context.Context) (*tree, error) {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return nil, fmt.Errorf("find the module, which must hold the working directory: %w", err)
-	}
-	return &tree{root: strings.TrimSpace(string(root))}, nil
-}
-
-func (t *tree) read(file string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(t.root, filepath.FromSlash(file)))
-	return string(text), err
+	found, err := overlay.Find(ctx)
+	return &tree{found}, err
 }
 
 // mutate writes the mutated files into a directory, and returns them by the names of the true ones.
 func (t *tree) mutate(m *mutant, dir string) (map[string]string, error) {
-	files, err := m.apply(t.read)
+	files, err := m.apply(t.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +34,7 @@ func (t *tree) mutate(m *mutant, dir string) (map[string]string, error) {
 		if err := os.WriteFile(mutated, []byte(text), 0o644); err != nil {
 			return nil, err
 		}
-		replace[filepath.Join(t.root, filepath.FromSlash(file))] = mutated
+		replace[filepath.Join(t.Root, filepath.FromSlash(file))] = mutated
 	}
 	return replace, nil
 }
@@ -73,7 +65,7 @@ func (t *tree) build(ctx context.Context, m *mutant, dir, output, pkg string) er
 		args = append(args, "-overlay", overlay)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
-	cmd.Dir = t.root
+	cmd.Dir = t.Root
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
 	}

@@ -44,7 +44,7 @@ func (t *tree) test(ctx context.Context, m *mutant, overlay string) ([]string, e
 		args = append(args, "-overlay", overlay)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, m.tests)...)
-	cmd.Dir = t.root
+	cmd.Dir = t.Root
 	text, err := cmd.CombinedOutput()
 	return verdict(string(text), err)
 }

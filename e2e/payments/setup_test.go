@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -101,33 +100,18 @@ func encode(e event.Event, key string) (*nats.Msg, error) {
 // eventually waits until ok holds.
 func (s *site) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %s: %s", patience, what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	outboxtest.Eventually(s.t, patience, what, ok)
 }
 
 func (s *site) exec(sql string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, s.db.Pool, sql, args...)
 }
 
 // query returns one value from the database.
 func query[T any](s *site, sql string, args ...any) T {
 	s.t.Helper()
-	rows, err := s.db.Pool.Query(s.t.Context(), sql, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	return v
+	return outboxtest.One[T](s.t, s.db.Pool, sql, args...)
 }
 
 // pause turns the switch of the services, and resume turns it back.

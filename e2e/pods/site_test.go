@@ -161,37 +161,18 @@ func (s *site) total() int {
 // eventually waits until ok holds.
 func (s *site) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(within); !ok(); {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %s: %s", within, what)
-		}
-		select {
-		case <-s.t.Context().Done():
-			s.t.Fatalf("the test ended before: %s", what)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(s.t, within, what, ok)
 }
 
 // query returns one value from the database.
 func query[T any](s *site, sql string, args ...any) T {
 	s.t.Helper()
-	rows, err := s.db.Pool.Query(s.t.Context(), sql, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	return v
+	return outboxtest.One[T](s.t, s.db.Pool, sql, args...)
 }
 
 func (s *site) exec(sql string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, s.db.Pool, sql, args...)
 }
 
 // late is how many events no cursor has passed, and how many wait for a retry.

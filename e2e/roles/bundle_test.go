@@ -78,9 +78,7 @@ func (b *bundle) login(role canonical.Role) string { return b.names[role] + " lo
 // superuser runs a statement as the superuser.
 func (b *bundle) superuser(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.db.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.db.Pool, sql, args...)
 }
 
 // url is where a login connects to.

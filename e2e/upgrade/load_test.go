@@ -147,14 +147,5 @@ func (l *load) delivered(reader *history.Follower) {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within %s: %s", patience, what)
-		}
-	}
+	outboxtest.Eventually(t, patience, what, condition)
 }

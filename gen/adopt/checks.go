@@ -40,19 +40,9 @@ func checksOf(sql string, s statement.Statement) []check {
 		if !s.Tokens[i].Is("CONSTRAINT") || !s.Tokens[i+2].Is("CHECK") || s.Tokens[i+3].Text != "(" {
 			continue
 		}
-		depth := 0
-		for _, t := range s.Tokens[i+3:] {
-			switch t.Text {
-			case "(":
-				depth++
-			case ")":
-				depth--
-			}
-			if depth == 0 {
-				found = append(found, check{s.Tokens[i+1].Name(), strings.TrimSpace(sql[s.Tokens[i+3].Pos:t.End()])})
-				break
-			}
-		}
+		body := s.Tokens[i+3:]
+		body = body[:statement.Closing(body)]
+		found = append(found, check{s.Tokens[i+1].Name(), strings.TrimSpace(sql[body[0].Pos:body[len(body)-1].End()])})
 	}
 	return found
 }

@@ -1,7 +1,6 @@
 package holdhttp_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,12 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/hold"
 	"github.com/holdfast-dev/holdfast/hold/holdhttp"
@@ -52,7 +49,7 @@ func tokens(t testing.TB) *holdhttp.Tokens {
 type testBundle struct {
 	*outboxtest.Database
 	url    string
-	log    *journal
+	log    *outboxtest.Log
 	client *http.Client
 	hold   outbox.Hold
 }
@@ -60,7 +57,7 @@ type testBundle struct {
 // setup serves the surface with the static tokens; change may alter its settings.
 func setup(t testing.TB, change ...func(*holdhttp.Config)) *testBundle {
 	t.Helper()
-	b := &testBundle{Database: outboxtest.NewDatabase(t), log: &journal{}}
+	b := &testBundle{Database: outboxtest.NewDatabase(t), log: &outboxtest.Log{}}
 	b.serve(t, nil, change...)
 	return b.another()
 }
@@ -112,24 +109,6 @@ func (b *testBundle) another() *testBundle {
 
 func (b *testBundle) generation(n int) outbox.Hold {
 	return outbox.Hold{Operation: b.hold.Operation, Generation: n}
-}
-
-// journal is a log that tests read while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }
 
 // answer is what came back.
@@ -237,15 +216,7 @@ func (b *testBundle) register(t testing.TB, by string) {
 
 func query[T any](t testing.TB, b *testBundle, sql string, args ...any) []T {
 	t.Helper()
-	rows, err := b.Pool.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return values
+	return outboxtest.All[T](t, b.Pool, sql, args...)
 }
 
 // audit returns what was done to the operation: generation, action, actor and reason.

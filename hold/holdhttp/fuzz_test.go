@@ -55,7 +55,7 @@ type counted struct {
 
 func setupCounted(t testing.TB) *counted {
 	t.Helper()
-	c := &counted{testBundle: &testBundle{Database: outboxtest.NewDatabase(t), log: &journal{}}}
+	c := &counted{testBundle: &testBundle{Database: outboxtest.NewDatabase(t), log: &outboxtest.Log{}}}
 	c.serve(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			c.seen.Add(1)

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hold/holdhttp"
 	"github.com/holdfast-dev/holdfast/hold/wire"
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 // waitBlocked returns when n connections to the database wait for locks of others.
@@ -149,10 +150,5 @@ func TestCallGoesOnWithoutItsCaller(t *testing.T) {
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(waitLimit); !condition(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen: %s", what)
-		}
-		time.Sleep(time.Millisecond) // between two looks, not instead of one
-	}
+	outboxtest.Eventually(t, waitLimit, what, condition)
 }

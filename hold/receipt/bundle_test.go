@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -117,17 +118,7 @@ type traces struct {
 
 func (b *testBundle) traces(t testing.TB) traces {
 	t.Helper()
-	list := func(sql string) []string {
-		rows, err := b.Pool.Query(t.Context(), sql, b.hold.Operation)
-		if err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
-		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
-		return found
-	}
+	list := func(sql string) []string { return outboxtest.All[string](t, b.Pool, sql, b.hold.Operation) }
 	return traces{
 		Receipts: list(`SELECT coalesce(stable_id, 'none') FROM outbox.hold_receipt WHERE operation_id = $1 ORDER BY step_key`),
 		Persons:  list(`SELECT id FROM person WHERE operation = $1 ORDER BY id`),
@@ -154,19 +145,7 @@ func sqlState(err error) string {
 // waitBlocked returns when the connection waits for a lock of someone else.
 func (b *testBundle) waitBlocked(t testing.TB, pid uint32) {
 	t.Helper()
-	deadline := time.Now().Add(waitLimit)
-	for {
-		var blocked bool
-		err := b.Pool.QueryRow(t.Context(), `SELECT cardinality(pg_blocking_pids($1)) > 0`, pid).Scan(&blocked)
-		if err != nil {
-			t.Fatalf("look at backend %d: %v", pid, err)
-		}
-		if blocked {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("backend %d never waited for a lock", pid)
-		}
-		time.Sleep(time.Millisecond) // between two looks, not instead of one
-	}
+	outboxtest.Eventually(t, waitLimit, fmt.Sprintf("backend %d waits for a lock", pid), func() bool {
+		return outboxtest.One[bool](t, b.Pool, `SELECT cardinality(pg_blocking_pids($1)) > 0`, pid)
+	})
 }

@@ -3,25 +3,10 @@ package receipt
 import (
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
 func TestEveryStatementPrepares(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), outboxtest.NewDatabase(t).URL)
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
-	defer func() {
-		if err := conn.Close(t.Context()); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	}()
-	for name, statement := range map[string]string{"begin": standard.begin, "complete": standard.complete} {
-		if _, err := conn.Prepare(t.Context(), name, statement); err != nil {
-			t.Errorf("prepare %s: %v\n%s", name, err, statement)
-		}
-	}
+	outboxtest.Prepare(t, outboxtest.NewDatabase(t).URL, map[string]string{"begin": standard.begin, "complete": standard.complete})
 }

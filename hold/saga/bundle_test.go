@@ -141,6 +141,19 @@ func (b *bundle) claim(r saga.Request) saga.Outcome {
 	return o
 }
 
+// claiming claims beside the test, on a connection of its own.
+func (b *bundle) claiming(on saga.Beginner, r saga.Request) <-chan saga.Outcome {
+	claimed := make(chan saga.Outcome, 1)
+	go func() {
+		o, err := b.store.ClaimOrResume(b.t.Context(), on, r)
+		if err != nil {
+			b.t.Errorf("claim: %v", err)
+		}
+		claimed <- o
+	}()
+	return claimed
+}
+
 func (b *bundle) win(r saga.Request) saga.Won {
 	b.t.Helper()
 	o := b.claim(r)
@@ -215,22 +228,12 @@ func (eraser) Undo(ctx context.Context, tx pgx.Tx, r hold.Receipt) (hold.Fate, e
 
 func (b *bundle) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.Pool, sql, args...)
 }
 
 func read[T any](t *testing.T, pool *pgxpool.Pool, sql string, args ...any) T {
 	t.Helper()
-	rows, err := pool.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return value
+	return outboxtest.One[T](t, pool, sql, args...)
 }
 
 // age makes the lease of an operation over for that long.
@@ -331,12 +334,7 @@ func (b *bundle) waitBlocked(pid uint32) {
 
 func (b *bundle) until(what string, is func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(waitLimit); !is(); {
-		if time.Now().After(deadline) {
-			b.t.Fatalf("never happened: %s", what)
-		}
-		time.Sleep(time.Millisecond) // between two looks, not instead of one
-	}
+	outboxtest.Eventually(b.t, waitLimit, what, is)
 }
 
 // conn is a connection of its own, with its backend's number.

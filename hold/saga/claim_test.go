@@ -253,24 +253,10 @@ func TestStealRace(t *testing.T) {
 	b.win(r)
 	b.age(id, "1 s")
 	hold := newBarrier()
-	first := make(chan saga.Outcome, 1)
-	go func() {
-		o, err := b.store.ClaimOrResume(t.Context(), barrierDB{b.Pool, hold, true}, r)
-		if err != nil {
-			t.Error(err)
-		}
-		first <- o
-	}()
+	first := b.claiming(barrierDB{b.Pool, hold, true}, r)
 	wait(t, "the first has stolen it", hold.reached)
 	conn, pid := b.conn()
-	second := make(chan saga.Outcome, 1)
-	go func() {
-		o, err := b.store.ClaimOrResume(t.Context(), conn, r)
-		if err != nil {
-			t.Error(err)
-		}
-		second <- o
-	}()
+	second := b.claiming(conn, r)
 	b.waitBlocked(pid)
 	close(hold.leave)
 	if won, is := wait(t, "the first claim", first).(saga.Won); !is || !won.Stolen {

@@ -73,14 +73,7 @@ func TestReaperAgainstClaim(t *testing.T) {
 	id := b.draft()
 	r := b.request(id)
 	hold := newBarrier()
-	first := make(chan saga.Outcome, 1)
-	go func() {
-		o, err := b.store.ClaimOrResume(t.Context(), barrierDB{b.Pool, hold, true}, r)
-		if err != nil {
-			t.Error(err)
-		}
-		first <- o
-	}()
+	first := b.claiming(barrierDB{b.Pool, hold, true}, r)
 	wait(t, "the claim has the subject", hold.reached)
 	tx := begin()
 	if _, err := b.reap(tx); err != nil { // skips what is locked
@@ -104,14 +97,7 @@ func TestReaperAgainstClaim(t *testing.T) {
 	}
 	r.Subject = b.requestIgnoringExpiry(id)
 	conn, pid := b.conn()
-	second := make(chan saga.Outcome, 1)
-	go func() {
-		o, err := b.store.ClaimOrResume(t.Context(), conn, r)
-		if err != nil {
-			t.Error(err)
-		}
-		second <- o
-	}()
+	second := b.claiming(conn, r)
 	b.waitBlocked(pid)
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)

@@ -316,14 +316,7 @@ func TestStealAgainstCompletion(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn, pid := b.conn()
-		stolen := make(chan saga.Outcome, 1)
-		go func() {
-			o, err := b.store.ClaimOrResume(t.Context(), conn, r)
-			if err != nil {
-				t.Error(err)
-			}
-			stolen <- o
-		}()
+		stolen := b.claiming(conn, r)
 		b.waitBlocked(pid)
 		if err := tx.Commit(t.Context()); err != nil {
 			t.Fatal(err)

@@ -18,22 +18,12 @@ const insertOne = "insert into outbox.event_outbox (event_id, source, type) valu
 
 func execSQL(t *testing.T, db *outboxtest.Database, statement string, args ...any) {
 	t.Helper()
-	if _, err := db.Pool.Exec(t.Context(), statement, args...); err != nil {
-		t.Fatal(err)
-	}
+	outboxtest.Exec(t, db.Pool, statement, args...)
 }
 
 func queryValue[T any](t *testing.T, db *outboxtest.Database, statement string, args ...any) T {
 	t.Helper()
-	rows, err := db.Pool.Query(t.Context(), statement, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return outboxtest.One[T](t, db.Pool, statement, args...)
 }
 
 func versions(t *testing.T, db *outboxtest.Database) map[canonical.Component]int {

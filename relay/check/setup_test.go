@@ -113,9 +113,7 @@ func (b *bench) named(name, subject string, cfg jetstream.StreamConfig) {
 
 func (b *bench) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.db.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.db.Pool, sql, args...)
 }
 
 // on is the same set-up for a subtest.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/null"
 )
 
 // ErrNoGroup: no relay has ever run with the group, so nothing is known of its events.
@@ -92,7 +94,7 @@ func (r *Reader) List(ctx context.Context, f Filter) ([]Event, error) {
 		limit = 50
 	}
 	list, err := collect(ctx, r, "list", pgx.RowToStructByPos[Event],
-		null(f.Type), null(f.Key), nullTime(f.Since), nullTime(f.Until), null(string(f.State)), limit)
+		null.Text(f.Type), null.Text(f.Key), null.Time(f.Since), null.Time(f.Until), null.Text(string(f.State)), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
@@ -135,18 +137,4 @@ func collect[T any](ctx context.Context, r *Reader, statement string, scan pgx.R
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scan)
-}
-
-func null(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func nullTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

@@ -15,17 +15,9 @@ import (
 
 func TestStatementsPrepare(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), outboxtest.NewDatabase(t).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context()) //nolint:errcheck // ends with the test
+	db := outboxtest.NewDatabase(t)
 	for _, views := range []bool{true, false} {
-		for name, sql := range events.StatementTexts("outbox", views, views) {
-			if _, err := conn.Prepare(t.Context(), sql, sql); err != nil || strings.Contains(sql, "{{") {
-				t.Errorf("%s: %v\n%s", name, err, sql)
-			}
-		}
+		outboxtest.Prepare(t, db.URL, events.StatementTexts("outbox", views, views))
 	}
 }
 

@@ -26,9 +26,7 @@ func newSetup(t *testing.T) *setup {
 
 func (s *setup) exec(sql string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, s.db.Pool, sql, args...)
 }
 
 // stage commits events of one key, with the ids that are given.

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay/internal/advice"
 )
 
 // ErrNothingToDo is returned by [Apply] for a database whose transaction ids are of the
@@ -33,31 +31,16 @@ func (e *LiveLeaseError) Hint() string {
 	return "stop every relay of this database, or wait: a lease that was restored with the dump ends by itself"
 }
 
-// hinted is an error of the database with what a person can do about it, for [outbox.Hint].
-type hinted struct {
-	error
-	hint string
+// hints are what a person can do about an error of the database, by its SQLSTATE.
+var hints = map[string]string{
+	"42501": "run it as the owner of the schema: the relay's own role may not change events",
+	"55P03": "a transaction holds the log: end it, or try again when it has ended",
+	"25006": "connect to the primary, for example with target_session_attrs=read-write",
+	"40001": changedMeanwhile,
+	"40P01": changedMeanwhile,
 }
 
-// Hint says what a person can do.
-func (e *hinted) Hint() string  { return e.hint }
-func (e *hinted) Unwrap() error { return e.error }
+const changedMeanwhile = "somebody else changed the same rows: try again"
 
 // withHint adds the hint of a database error, unless it has one.
-func withHint(err error) error {
-	var pg *pgconn.PgError
-	if err == nil || outbox.Hint(err) != "" || !errors.As(err, &pg) {
-		return err
-	}
-	switch pg.Code {
-	case "42501":
-		return &hinted{err, "run it as the owner of the schema: the relay's own role may not change events"}
-	case "55P03":
-		return &hinted{err, "a transaction holds the log: end it, or try again when it has ended"}
-	case "25006":
-		return &hinted{err, "connect to the primary, for example with target_session_attrs=read-write"}
-	case "40001", "40P01":
-		return &hinted{err, "somebody else changed the same rows: try again"}
-	}
-	return err
-}
+func withHint(err error) error { return advice.AddByState(err, hints) }

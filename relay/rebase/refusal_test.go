@@ -198,14 +198,7 @@ func TestStatementsPrepare(t *testing.T) {
 		if err := gen.Install(t.Context(), conn, params, canonical.Outbox, canonical.Relay); err != nil {
 			t.Fatalf("install: %v", err)
 		}
-		for name, sql := range rebase.StatementTexts(schema) {
-			if _, err := conn.Prepare(t.Context(), name, sql); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if strings.Contains(sql, "{{") {
-				t.Errorf("%s: a template is left:\n%s", name, sql)
-			}
-		}
+		outboxtest.Prepare(t, db.URL, rebase.StatementTexts(schema))
 		if _, err := conn.Exec(t.Context(), "UPDATE "+schema+".holdfast_schema SET system_identifier = 42"); err != nil {
 			t.Fatal(err)
 		}

@@ -120,22 +120,12 @@ func open(t *testing.T, url string) *store {
 
 func (s *store) exec(sql string, args ...any) {
 	s.t.Helper()
-	if _, err := s.pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, s.pool, sql, args...)
 }
 
 func one[T any](s *store, sql string, args ...any) T {
 	s.t.Helper()
-	rows, err := s.pool.Query(s.t.Context(), sql, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
-	return v
+	return outboxtest.One[T](s.t, s.pool, sql, args...)
 }
 
 // stage commits n events of a key in a transaction of their own.
@@ -280,15 +270,5 @@ func (p *pod) kill() {
 // eventually waits until ok holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 90 s: %s", what)
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("test ended before: %s", what)
-		case <-time.After(2 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(t, 90*time.Second, what, ok)
 }

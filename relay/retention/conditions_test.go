@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay/retention"
 )
 
@@ -36,8 +37,8 @@ var conditions = []condition{
 		forbid: func(s *setup, slot int16) {
 			// Its id is below xmax of every cursor, and in their list of running ones.
 			tx := s.begin()
-			mustExec(s.t, tx, fillSQL, slot, 1, 3.0)
-			xmin := queryIn[int64](s.t, tx, "SELECT pg_current_xact_id()::text::bigint")
+			outboxtest.Exec(s.t, tx, fillSQL, slot, 1, 3.0)
+			xmin := outboxtest.One[int64](s.t, tx, "SELECT pg_current_xact_id()::text::bigint")
 			s.exec("SELECT pg_current_xact_id()")
 			s.settle()
 			if listed := query[int64](s, "SELECT min(pg_snapshot_xmin(drained)::text::bigint) FROM outbox.outbox_lane"); listed > xmin {
@@ -121,7 +122,7 @@ var conditions = []condition{
 			s.hold(s.register(), 2)
 			s.exec("UPDATE outbox.event_outbox SET slot = $1, staged_at = clock_timestamp() - interval '3 days' WHERE tx IS NULL", slot)
 			deciding := s.begin()
-			mustExec(s.t, deciding, "SELECT FROM outbox.hold_generation FOR UPDATE")
+			outboxtest.Exec(s.t, deciding, "SELECT FROM outbox.hold_generation FOR UPDATE")
 			s.t.Cleanup(func() { s.tryRollback(deciding) })
 			s.held = deciding
 		},
@@ -178,7 +179,7 @@ func TestConditionsAreJudgedAgainUnderTheLock(t *testing.T) {
 	s.settle()
 	token := s.claim("pod-a", hour)
 	late := s.begin()
-	mustExec(t, late, fillSQL, slot, 1, 3.0)
+	outboxtest.Exec(t, late, fillSQL, slot, 1, 3.0)
 	if outcome, why := s.rotate(token, slot); outcome != "busy" || why == "" {
 		t.Fatalf("outcome %s %s while a producer is in the slot", outcome, why)
 	}
@@ -225,7 +226,7 @@ func TestAProducerThatCommitsWhileTheLockIsAwaited(t *testing.T) {
 	for attempt := 1; attempt <= 40; attempt++ {
 		s.settle()
 		producer := s.begin()
-		mustExec(t, producer, fillSQL, slot, 1, 3.0)
+		outboxtest.Exec(t, producer, fillSQL, slot, 1, 3.0)
 		pid := int(producer.Conn().PgConn().PID())
 		ended := make(chan string, 1)
 		go func() {

@@ -5,35 +5,22 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/relay/internal/advice"
 )
 
-// hinted is an error of the database with what a person can do about it, for [outbox.Hint].
-type hinted struct {
-	error
-	hint string
+// hints are what a person can do about an error of the database, by its SQLSTATE.
+var hints = map[string]string{
+	"42501": "grant the role its rights: outbox-gen roles writes the statements",
+	"25006": "connect to the primary, for example with target_session_attrs=read-write",
+	"42P01": notInstalled,
+	"42883": notInstalled,
+	"42703": notInstalled,
 }
 
-// Hint says what a person can do.
-func (e *hinted) Hint() string  { return e.hint }
-func (e *hinted) Unwrap() error { return e.error }
+const notInstalled = "install the migrations of the component relay with the service's own migration tool"
 
 // withHint adds the hint of a database error, unless it has one.
-func withHint(err error) error {
-	var pg *pgconn.PgError
-	if err == nil || outbox.Hint(err) != "" || !errors.As(err, &pg) {
-		return err
-	}
-	switch pg.Code {
-	case "42501":
-		return &hinted{err, "grant the role its rights: outbox-gen roles writes the statements"}
-	case "25006":
-		return &hinted{err, "connect to the primary, for example with target_session_attrs=read-write"}
-	case "42P01", "42883", "42703":
-		return &hinted{err, "install the migrations of the component relay with the service's own migration tool"}
-	}
-	return err
-}
+func withHint(err error) error { return advice.AddByState(err, hints) }
 
 // lockTimeout reports whether a statement gave up waiting for a lock.
 func lockTimeout(err error) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay/retention"
 )
 
@@ -135,7 +136,7 @@ func TestMaintenanceKilledInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the slot is not in use", func() bool {
-		outcome := queryIn[string](t, tx, "SELECT outcome FROM outbox.retention_rotate($1::text::uuid, $2)", token, slot)
+		outcome := outboxtest.One[string](t, tx, "SELECT outcome FROM outbox.retention_rotate($1::text::uuid, $2)", token, slot)
 		if outcome != "emptied" && outcome != "busy" {
 			t.Fatalf("outcome %s", outcome)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay/retention"
 )
 
@@ -20,7 +21,7 @@ func TestTrafficNeverQueuesBehindARotation(t *testing.T) {
 	s.fill(slot, 100, 3)
 	s.settle()
 	reader := s.begin()
-	queryIn[int](t, reader, "SELECT count(*) FROM outbox.event_outbox WHERE slot = $1", slot)
+	outboxtest.One[int](t, reader, "SELECT count(*) FROM outbox.event_outbox WHERE slot = $1", slot)
 
 	const writers, each = 3, 60
 	traffic, stop := context.WithCancel(t.Context())
@@ -94,13 +95,13 @@ func TestALongProducerKeepsItsSlot(t *testing.T) {
 			s.fill(slot, 10, 3)
 			s.settle()
 			producer := s.begin()
-			xid := queryIn[int64](t, producer, "SELECT pg_current_xact_id()::text::bigint")
+			xid := outboxtest.One[int64](t, producer, "SELECT pg_current_xact_id()::text::bigint")
 			if when == "it had not written yet" {
 				s.settle() // its id is handed out, and running
 				s.empties(slot)
-				mustExec(t, producer, fillSQL, slot, 3, 3.0)
+				outboxtest.Exec(t, producer, fillSQL, slot, 3, 3.0)
 			} else {
-				mustExec(t, producer, fillSQL, slot, 3, 3.0)
+				outboxtest.Exec(t, producer, fillSQL, slot, 3, 3.0)
 				s.keeps(slot, retention.Busy)
 			}
 			if err := producer.Commit(t.Context()); err != nil {
@@ -124,7 +125,7 @@ func TestAProducerThatRollsBackLeavesNothing(t *testing.T) {
 	s.fill(slot, 10, 3)
 	s.settle()
 	err := pgx.BeginFunc(t.Context(), s.db.Pool, func(tx pgx.Tx) error {
-		mustExec(t, tx, fillSQL, slot, 3, 3.0)
+		outboxtest.Exec(t, tx, fillSQL, slot, 3, 3.0)
 		s.keeps(slot, retention.Busy)
 		return errRollback
 	})

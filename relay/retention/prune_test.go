@@ -1,6 +1,10 @@
 package retention_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
+)
 
 // TestOldRecordsAreRemovedInBatches: each table that records has more old rows than one batch takes.
 // What a comparison and what is still open need stays, and so does what is young.
@@ -53,7 +57,7 @@ func TestOldRecordsAreRemovedInBatches(t *testing.T) {
 	// Nobody else may remove evidence, not even in the same session.
 	token := s.claim("pod-b", hour)
 	tx := s.begin()
-	mustExec(t, tx, "SELECT outbox.retention_prune($1::text::uuid, interval '0', interval '0')", token)
+	outboxtest.Exec(t, tx, "SELECT outbox.retention_prune($1::text::uuid, interval '0', interval '0')", token)
 	if _, err := tx.Exec(t.Context(), "DELETE FROM outbox.hold_audit"); sqlState(err) != "HF019" {
 		t.Errorf("delete of evidence: %v", err)
 	}

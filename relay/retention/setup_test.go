@@ -59,29 +59,12 @@ func (s *setup) keeper(owner string, change ...func(*retention.Config)) *retenti
 
 func (s *setup) exec(sql string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Pool.Exec(s.t.Context(), sql, args...); err != nil {
-		s.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(s.t, s.db.Pool, sql, args...)
 }
 
 func query[T any](s *setup, sql string, args ...any) T {
 	s.t.Helper()
-	return queryIn[T](s.t, s.db.Pool, sql, args...)
-}
-
-func queryIn[T any](t testing.TB, db interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}, sql string, args ...any) T {
-	t.Helper()
-	rows, err := db.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return v
+	return outboxtest.One[T](s.t, s.db.Pool, sql, args...)
 }
 
 const now = "(floor(extract(epoch from clock_timestamp()) / 86400)::int % 4)"
@@ -227,13 +210,6 @@ func (s *setup) begin() pgx.Tx {
 	return tx
 }
 
-func mustExec(t testing.TB, tx pgx.Tx, sql string, args ...any) {
-	t.Helper()
-	if _, err := tx.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-}
-
 // pool is a further pool on the database, for one role or one kind of traffic.
 func (s *setup) pool(url string) *pgxpool.Pool {
 	s.t.Helper()
@@ -243,17 +219,7 @@ func (s *setup) pool(url string) *pgxpool.Pool {
 // eventually waits until ok holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("test ended before: %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	outboxtest.Eventually(t, time.Minute, what, ok)
 }
 
 const hour = time.Hour

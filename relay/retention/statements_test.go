@@ -29,11 +29,7 @@ func TestStatementsPrepare(t *testing.T) {
 		if err := gen.Install(t.Context(), conn, params, components...); err != nil {
 			t.Fatalf("install: %v", err)
 		}
-		for name, sql := range retention.StatementTexts("shop_events") {
-			if _, err := conn.Prepare(t.Context(), name, sql); err != nil || strings.Contains(sql, "{{") {
-				t.Errorf("%s: %v:\n%s", name, err, sql)
-			}
-		}
+		outboxtest.Prepare(t, db.URL, retention.StatementTexts("shop_events"))
 		k, err := retention.New(db.Pool, retention.Config{Schema: "shop_events", Owner: "pod"})
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfast-dev/holdfast/relay/internal/null"
 )
 
 // DeadLetter is an event that was given up, without its payload.
@@ -46,7 +48,7 @@ type Filter struct {
 
 // args are the first eight arguments of the statements that filter.
 func (f Filter) args(group string) []any {
-	return []any{group, f.IDs, f.EventIDs, null(string(f.Reason)), null(f.Type), null(f.Key), nullTime(f.Since), nullTime(f.Before)}
+	return []any{group, f.IDs, f.EventIDs, null.Text(string(f.Reason)), null.Text(f.Type), null.Text(f.Key), null.Time(f.Since), null.Time(f.Before)}
 }
 
 // List returns the dead letters that a filter chooses, oldest first.
@@ -161,18 +163,4 @@ func (s *Store) act(ctx context.Context, statement string, ids []int64, actor, r
 		return nil, fmt.Errorf("%s dead letters: %w", statement, err)
 	}
 	return done, nil
-}
-
-func null(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func nullTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

@@ -2,13 +2,12 @@ package retry_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
@@ -189,18 +188,5 @@ func (b *bench) eventuallyWaiting(n int64) {
 // TestStatementsPrepare prepares every statement of the package on a migrated database.
 func TestStatementsPrepare(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	conn, err := pgx.Connect(t.Context(), b.db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context()) //nolint:errcheck // ends with the test
-	for name, sql := range retry.Statements("outbox") {
-		if _, err := conn.Prepare(t.Context(), name, sql); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if strings.Contains(sql, "{{") {
-			t.Errorf("%s: a placeholder is left", name)
-		}
-	}
+	outboxtest.Prepare(t, outboxtest.NewDatabase(t).URL, retry.Statements("outbox"))
 }

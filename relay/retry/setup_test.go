@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
@@ -72,22 +71,12 @@ func (b *bench) waiting(key, kind string) int64 {
 
 func (b *bench) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.db.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.db.Pool, sql, args...)
 }
 
 func one[T any](b *bench, sql string, args ...any) T {
 	b.t.Helper()
-	rows, err := b.db.Pool.Query(b.t.Context(), sql, args...)
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	return v
+	return outboxtest.One[T](b.t, b.db.Pool, sql, args...)
 }
 
 // state is a row as text, to compare before and after.

@@ -1,2 +1,3 @@
-// Package completion knows the shells that can complete our commands, and how each is told to.
+// Package completion has the command that lets shells complete ours: it knows the shells, and how
+// each is told to.
 package completion

@@ -6,17 +6,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Shell is a shell that can complete a program's commands.
-type Shell struct {
-	Name string
-	Load string // what a person types to have it
-	// Write writes the script of a program, given its root command.
-	Write func(root *cobra.Command, w io.Writer) error
+// shell is a shell that can complete a program's commands.
+type shell struct {
+	name string
+	load string // what a person types to have it
+	// write writes the script of a program, given its root command.
+	write func(root *cobra.Command, w io.Writer) error
 }
 
-// Shells returns the shells that can complete a program.
-func Shells(program string) []Shell {
-	return []Shell{
+// shells returns the shells that can complete a program.
+func shells(program string) []shell {
+	return []shell{
 		{"bash", program + " completion bash > ~/.local/share/bash-completion/completions/" + program,
 			func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
 		{"zsh", program + ` completion zsh > "${fpath[1]}/_` + program + `"`, (*cobra.Command).GenZshCompletion},

@@ -12,25 +12,24 @@ import (
 // File is a file of the reference, and what is in it.
 type File struct{ Name, Text string }
 
-// Kind is a form of the reference: the verb that writes it, and where ours lies.
-type Kind struct {
-	Name, Short string
-	Writes      string // what the verb changes
-	Dir         string // of the example
-	Files       func(program *Page) []File
+// kind is a form of the reference: the verb that writes it, and where ours lies.
+type kind struct {
+	name, short string
+	writes      string // what the verb changes
+	dir         string // of the example
+	files       func(program *Page) []File
 }
 
-// Kinds returns the forms.
-func Kinds() []Kind {
-	return []Kind{
+func kinds() []kind {
+	return []kind{
 		{
-			Name: "man", Short: "Write the manual pages", Dir: "man/man1", Files: Manual,
-			Writes: "files in --dir: a page of section 1 for each command.",
+			name: "man", short: "Write the manual pages", dir: "man/man1", files: Manual,
+			writes: "files in --dir: a page of section 1 for each command.",
 		},
 		{
-			Name: "markdown", Short: "Write the reference as one Markdown document", Dir: "docs/reference",
-			Writes: "one file in --dir, named after the program.",
-			Files:  func(program *Page) []File { return []File{{Name: program.Name() + ".md", Text: Markdown(program)}} },
+			name: "markdown", short: "Write the reference as one Markdown document", dir: "docs/reference",
+			writes: "one file in --dir, named after the program.",
+			files:  func(program *Page) []File { return []File{{Name: program.Name() + ".md", Text: Markdown(program)}} },
 		},
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/holdfast-dev/holdfast/e2e/bench/figure"
 )
 
 func main() {
@@ -82,26 +84,26 @@ func measure(ctx context.Context, w io.Writer, chosen []entrant, runs, events, s
 	}
 	for i, e := range chosen {
 		for _, f := range figuresOf(e.name, results[i], results[0]) {
-			f.print(w)
+			f.Print(w)
 		}
 	}
 	return nil
 }
 
 // figuresOf makes the figures of a peer from its runs and those of the first one.
-func figuresOf(name string, runs, first []result) []*figure {
-	rate := &figure{name: "peer_" + name + "_rate", unit: "events/s"}
-	ratio := &figure{name: "peer_" + name + "_ratio", unit: "ratio"}
-	cpu := &figure{name: "peer_" + name + "_cpu", unit: "s/1000"}
-	disorder := &figure{name: "peer_" + name + "_disorder", unit: "events"}
+func figuresOf(name string, runs, first []result) []*figure.Figure {
+	rate := &figure.Figure{Name: "peer_" + name + "_rate", Unit: "events/s"}
+	ratio := &figure.Figure{Name: "peer_" + name + "_ratio", Unit: "ratio"}
+	cpu := &figure.Figure{Name: "peer_" + name + "_cpu", Unit: "s/1000"}
+	disorder := &figure.Figure{Name: "peer_" + name + "_disorder", Unit: "events"}
 	for i, got := range runs {
-		rate.add(got.rate)
-		ratio.add(first[i].rate / got.rate)
-		cpu.add(got.cpu)
-		disorder.add(float64(got.disorder))
+		rate.Add(got.rate)
+		ratio.Add(first[i].rate / got.rate)
+		cpu.Add(got.cpu)
+		disorder.Add(float64(got.disorder))
 	}
-	if cpu.median() == 0 {
-		return []*figure{rate, ratio, disorder}
+	if cpu.Median() == 0 {
+		return []*figure.Figure{rate, ratio, disorder}
 	}
-	return []*figure{rate, ratio, cpu, disorder}
+	return []*figure.Figure{rate, ratio, cpu, disorder}
 }

@@ -106,7 +106,7 @@ func TestFigures(t *testing.T) {
 	runs := []result{{rate: 1000, cpu: 0.4}, {rate: 1000, cpu: 0.3, disorder: 7}, {rate: 500, cpu: 0.2}}
 	var out strings.Builder
 	for _, f := range figuresOf("it", runs, first) {
-		f.print(&out)
+		f.Print(&out)
 	}
 	for _, want := range []string{
 		"BENCH peer_it_rate 1000 events/s\n", "BENCH peer_it_ratio 3.000 ratio\n", "# peer_it_ratio: 3.000 4.000 2.000\n",

@@ -89,7 +89,7 @@ func list(rest []Token) []Target {
 		}
 		all, rest = append(all, t), rest[n:]
 		if len(rest) > 0 && rest[0].Text == "(" {
-			rest = rest[closing(rest):]
+			rest = rest[Closing(rest):]
 		}
 		if len(rest) == 0 || rest[0].Text != "," {
 			return all
@@ -129,8 +129,8 @@ func chain(rest []Token) (Target, int) {
 	return t, n
 }
 
-// closing is the offset behind the parenthesis that closes the first token.
-func closing(rest []Token) int {
+// Closing is the offset behind the parenthesis that closes the first token.
+func Closing(rest []Token) int {
 	depth := 0
 	for i, t := range rest {
 		switch t.Text {

@@ -87,9 +87,7 @@ func (b *bundle) connect(name string) *pgxpool.Pool {
 
 func (b *bundle) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	outboxtest.Exec(b.t, b.Pool, sql, args...)
 }
 
 // household makes one with a person for each name, as the flow does it.

@@ -3,8 +3,6 @@ package sweep
 import (
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
@@ -14,21 +12,8 @@ func TestEveryStatementPrepares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := pgx.Connect(t.Context(), outboxtest.NewDatabase(t).URL)
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
-	defer func() {
-		if err := conn.Close(t.Context()); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	}()
-	for name, statement := range map[string]string{
+	outboxtest.Prepare(t, outboxtest.NewDatabase(t).URL, map[string]string{
 		"session": s.session, "candidates": s.candidates, "walk": s.all, "page": s.page, "covered": s.covered, "active": s.active,
 		"bounds": s.bounds, "transaction": s.transaction, "transaction end": s.transactionEnd,
-	} {
-		if _, err := conn.Prepare(t.Context(), name, statement); err != nil {
-			t.Errorf("prepare %s: %v\n%s", name, err, statement)
-		}
-	}
+	})
 }

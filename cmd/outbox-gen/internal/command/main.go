@@ -12,8 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-dev/holdfast/cmd/internal/completion"
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/given"
+	"github.com/holdfast-dev/holdfast/cmd/internal/grammar"
+	"github.com/holdfast-dev/holdfast/cmd/internal/reference"
 )
 
 // Process is what a command has from the process that it runs in.
@@ -66,14 +69,14 @@ func Tree(p Process) *cobra.Command {
 		Example: "  outbox-gen check",
 	},
 		initCommand(p), writeCommand(p), checkCommand(p), verifyCommand(p), adoptCommand(p), rolesCommand(p), listCommand(p), showCommand(p), explainCommand(p),
-		goCommand(p), hookCommand(p), completionCommand(), docsCommand(), versionCommand(p),
+		goCommand(p), hookCommand(p), completion.Command("outbox-gen", noun), reference.Command("outbox-gen", layout(), noun), versionCommand(p),
 	)
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(helpCommand(root))
+	root.SetHelpCommand(grammar.HelpCommand(root, unknownVerb))
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {

@@ -1,49 +1,31 @@
 package command
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/grammar"
 	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 )
 
-// noun makes a command that only has others: it refuses to be called without one of them.
+// What commands are put together with.
+var (
+	verb       = grammar.Verb
+	effects    = grammar.Effects
+	inGroup    = grammar.InGroup
+	outputFlag = grammar.OutputFlag
+	complete   = grammar.Complete
+)
+
+// noun makes a command that only has others.
 func noun(c *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
-	c.AddCommand(verbs...)
-	c.Args = cobra.ArbitraryArgs
-	// An unknown word is the mistake to report, and not the flags that follow it.
-	c.FParseErrWhitelist.UnknownFlags = true
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		names := verbNames(cmd)
-		if len(args) == 0 {
-			return exit.Errorf(exit.Usage, "%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", ")).
-				WithHint("%s --help", cmd.CommandPath())
-		}
-		return unknown(exit.Usage, "command", args[0], names, cmd.CommandPath()+" ")
-	}
-	return c
+	return grammar.Noun(c, unknownVerb, verbs...)
 }
 
-func verbNames(c *cobra.Command) []string {
-	var names []string
-	for _, verb := range c.Commands() {
-		if verb.IsAvailableCommand() {
-			names = append(names, verb.Name())
-		}
-	}
-	return names
-}
-
-// verb completes a command that does something: it takes no arguments, or says which.
-func verb(c *cobra.Command) *cobra.Command {
-	if c.Args == nil {
-		c.Args = arguments(0, 0)
-		c.ValidArgsFunction = cobra.NoFileCompletions
-	}
-	return c
+func unknownVerb(c *cobra.Command, word string) error {
+	return unknown(exit.Usage, "command", word, grammar.VerbNames(c), c.CommandPath()+" ")
 }
 
 // arguments wants from least to most arguments.
@@ -51,8 +33,6 @@ func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		var err *exit.Error
 		switch {
-		case most == 0 && len(args) > 0:
-			err = exit.Errorf(exit.Usage, "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 		case len(args) > most:
 			err = exit.Errorf(exit.Usage, "%s takes at most %d arguments, got %d", cmd.CommandPath(), most, len(args))
 		case len(args) < least:
@@ -72,10 +52,4 @@ func unknown(code exit.Code, what, word string, known []string, prefix string) *
 		return err.WithHint("did you mean %s%s?", prefix, near)
 	}
 	return err.WithHint("there are: %s", strings.Join(known, ", "))
-}
-
-// effects is the part of a help text that every command has: what it changes and what it never
-// does.
-func effects(changes, never string) string {
-	return fmt.Sprintf("Changes: %s\nNever:   %s", changes, never)
 }

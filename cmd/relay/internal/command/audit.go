@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/audit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 )
@@ -42,17 +41,7 @@ func auditFlags(c *cobra.Command) func() (audit.Filter, error) {
 	complete(c, "what", auditWords())
 	return func() (audit.Filter, error) {
 		f.Since, f.Until = since.at, until.at
-		for _, word := range f.What {
-			if slices.Contains(auditWords(), word) {
-				continue
-			}
-			err := exit.Errorf(exit.Usage, "--what: unknown value %q", word)
-			if near := suggest.Nearest(word, auditWords()); near != "" {
-				return f, err.WithHint("did you mean %s?", near)
-			}
-			return f, err.WithHint("use one of %s", strings.Join(auditWords(), ", "))
-		}
-		return f, nil
+		return f, checkWords("what", auditWords(), f.What...)
 	}
 }
 
@@ -74,11 +63,7 @@ func auditLog(c *cobra.Command, p Process) func(ctx context.Context, f audit.Fil
 	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and looking at the schema may take")
 	inGroup(c, connectionFlags, "timeout")
 	return func(ctx context.Context, f audit.Filter, do func(audit.Decision) error) ([]string, error) {
-		loaded, err := load(settings.NeedDatabase)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := openPool(ctx, &loaded.Settings, 1)
+		pool, loaded, err := openLoaded(ctx, load)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package command
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -67,22 +66,11 @@ func writeDecisions(w io.Writer, format output.Format, found []auditLine, missin
 	case output.JSONL:
 		return writeLines(w, found)
 	}
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(w, "No decisions.")
-		return err
-	}
-	count := output.Count(int64(len(found)), "decision")
-	if len(found) == limit {
-		count += ", perhaps more: --limit shows them"
-	}
-	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
-		return err
-	}
-	table := output.Table{Heads: []string{"TIME", "WHAT", "SUBJECT", "ACTOR", "REASON"}}
+	table := &output.Table{Heads: []string{"TIME", "WHAT", "SUBJECT", "ACTOR", "REASON"}}
 	for _, d := range found {
 		table.Add(d.Time, d.What, plain(d.Subject), plain(d.Actor), plain(d.Reason))
 	}
-	return table.Write(w)
+	return writeExcerpt(w, len(found), limit, "decision", "No decisions.", table)
 }
 
 func auditExportCommand(p Process) *cobra.Command {

@@ -72,39 +72,3 @@ func (d *consumerDatabase) known(ctx context.Context, names ...string) error {
 	}
 	return nil
 }
-
-// decision is who decides something, why, and whether to ask.
-type decision struct {
-	actor, reason string
-	apply, yes    bool
-}
-
-// decisionFlags gives a command the flags of a decision. With bulk it also has --apply.
-func decisionFlags(c *cobra.Command, bulk bool) *decision {
-	d := &decision{}
-	f := c.Flags()
-	if bulk {
-		f.BoolVar(&d.apply, "apply", false, "Do it; needed when flags choose")
-	}
-	f.BoolVar(&d.yes, "yes", false, "Do not ask")
-	f.StringVar(&d.reason, "reason", "", "Why, 1 to 1000 bytes; kept")
-	f.StringVar(&d.actor, "actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
-	inGroup(c, commonFlags, "apply", "yes", "reason", "actor")
-	return d
-}
-
-// check refuses a decision that nobody has signed, before anything is connected to.
-func (d *decision) check(cmd *cobra.Command, p Process) error {
-	if d.actor == "" {
-		d.actor = userName(p.Environ)
-	}
-	switch {
-	case d.reason == "":
-		return exit.Errorf(exit.Usage, "%s needs --reason", cmd.CommandPath()).WithHint("say why in a few words: they are kept")
-	case len(d.reason) > 1000:
-		return exit.Errorf(exit.Usage, "--reason has %d bytes: must be 1 to 1000", len(d.reason))
-	case d.actor == "" || len(d.actor) > 255:
-		return exit.Errorf(exit.Usage, "--actor has %d bytes: must be 1 to 255", len(d.actor)).WithHint("say who does it: --actor NAME")
-	}
-	return nil
-}

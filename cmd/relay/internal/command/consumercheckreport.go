@@ -125,12 +125,7 @@ func writeCatalog(w io.Writer, format output.Format) error {
 	case output.JSONL:
 		return writeLines(w, all)
 	case output.Name:
-		for _, e := range all {
-			if _, err := fmt.Fprintln(w, e.Name); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeNames(w, all, func(e entry) string { return e.Name })
 	}
 	return table.Write(w)
 }

@@ -2,14 +2,11 @@ package command
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/consumers/people"
 )
 
@@ -52,26 +49,13 @@ func (d *consumerDeadFilter) flags(c *cobra.Command, states bool) {
 func (d *consumerDeadFilter) filter() (people.Filter, error) {
 	f := people.Filter{EventIDs: d.events, Consumer: d.consumer, States: d.states, Reason: d.reason, Type: d.kind,
 		Since: d.since.at, Before: d.before.at, Limit: d.limit}
-	if d.limit < 1 || d.limit > most {
-		return f, exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", d.limit, most)
+	if err := checkLimit(d.limit); err != nil {
+		return f, err
 	}
-	for _, of := range []struct {
-		flag    string
-		given   []string
-		allowed []string
-	}{{"--reason-code", []string{d.reason}, people.ReasonCodes()}, {"--state", d.states, people.States()}} {
-		for _, value := range of.given {
-			if value == "" || slices.Contains(of.allowed, value) {
-				continue
-			}
-			err := exit.Errorf(exit.Usage, "%s: unknown value %q", of.flag, value)
-			if near := suggest.Nearest(value, of.allowed); near != "" {
-				return f, err.WithHint("did you mean %s?", near)
-			}
-			return f, err.WithHint("use one of %s", strings.Join(of.allowed, ", "))
-		}
+	if err := checkWords("reason-code", people.ReasonCodes(), d.reason); err != nil {
+		return f, err
 	}
-	return f, nil
+	return f, checkWords("state", people.States(), d.states...)
 }
 
 // chosen reports whether any flag narrows the choice.

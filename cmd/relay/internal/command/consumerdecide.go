@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 )
 
@@ -20,7 +21,7 @@ type consumerBulk struct {
 
 func consumerBulkCommand(c *cobra.Command, p Process, v *consumerBulk) *cobra.Command {
 	verbWithArgs(c, 0, most)
-	who := decisionFlags(c, true)
+	who := decisionFlags(c, keptByConsumers, true)
 	open := consumerFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -31,7 +32,7 @@ func consumerBulkCommand(c *cobra.Command, p Process, v *consumerBulk) *cobra.Co
 		if err := v.judge(); err != nil {
 			return err
 		}
-		if err := checkBulk(cmd, p, who, ids, v.chosen(), v.how); err != nil {
+		if err := checkBulk(cmd, p, who, len(ids), v.chosen(), v.how); err != nil {
 			return err
 		}
 		d, err := open(cmd.Context())
@@ -39,14 +40,28 @@ func consumerBulkCommand(c *cobra.Command, p Process, v *consumerBulk) *cobra.Co
 			return err
 		}
 		defer d.pool.Close()
-		b := &bulk{verb: cmd.Name(), done: v.done, noun: v.noun, database: d.database, asked: ids, byFlags: len(ids) == 0}
+		b := &bulk{verb: cmd.Name(), done: v.done, noun: v.noun, database: d.database, asked: ids, byFlags: len(ids) == 0, tells: true}
+		b.words = consumerBulkWords(b)
 		b.act = func(ctx context.Context, ids []int64) ([]int64, error) { return v.act(ctx, d, ids, who) }
 		if err := v.choose(cmd.Context(), d, b); err != nil {
 			return err
 		}
+		b.missing = without(ids, b.ids)
 		return b.carryOut(cmd, who, format.Format())
 	}
 	return c
+}
+
+func consumerBulkWords(b *bulk) bulkWords {
+	return bulkWords{
+		absent: func(missing string) error {
+			return exit.Errorf(exit.NotFound, "there is no %s %s to %s in %s", b.noun, missing, b.verb, b.database).
+				WithHint("another state than this needs, or gone: list and show say so")
+		},
+		look:        "see show first",
+		missingHint: "another state than this needs, or gone: show says who moved it",
+		fewer:       "the others were moved by somebody meanwhile", fewerHint: "show says who moved them",
+	}
 }
 
 // consumerShowByID shows the one thing of the database of consumers that has an id.

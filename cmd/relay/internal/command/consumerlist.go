@@ -90,12 +90,7 @@ func writeConsumers(cmd *cobra.Command, format output.Format, found []people.Ove
 	case output.JSONL:
 		return writeLines(w, all)
 	case output.Name:
-		for _, c := range all {
-			if _, err := fmt.Fprintln(w, c.Name); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeNames(w, all, func(c consumer) string { return c.Name })
 	}
 	if len(all) == 0 {
 		if _, err := fmt.Fprintln(w, "No consumers."); err != nil {

@@ -44,10 +44,7 @@ func (q *quarantineFilter) flags(c *cobra.Command) {
 }
 
 func (q *quarantineFilter) filter() (people.QuarantineFilter, error) {
-	if q.limit < 1 || q.limit > most {
-		return people.QuarantineFilter{}, exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", q.limit, most)
-	}
-	return people.QuarantineFilter{Consumer: q.consumer, Type: q.kind, Open: !q.all, Since: q.since.at, Before: q.before.at, Limit: q.limit}, nil
+	return people.QuarantineFilter{Consumer: q.consumer, Type: q.kind, Open: !q.all, Since: q.since.at, Before: q.before.at, Limit: q.limit}, checkLimit(q.limit)
 }
 
 func (q *quarantineFilter) chosen() bool {

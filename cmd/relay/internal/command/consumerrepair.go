@@ -32,7 +32,7 @@ func consumerRepairCommand(p Process) *cobra.Command {
 	lock := c.Flags().Duration("lock-timeout", 0, "How long each lock may be waited for; 10s if not given")
 	examples := c.Flags().Int("examples", 20, "How many groups of each shape to name, 1 to 1000")
 	inGroup(c, commonFlags, "rehearse", "lock-timeout", "examples")
-	who := decisionFlags(c, true)
+	who := decisionFlags(c, keptByConsumers, true)
 	open := consumerFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {

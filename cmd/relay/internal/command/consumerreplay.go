@@ -33,7 +33,7 @@ func consumerReplayCommand(p Process) *cobra.Command {
 	f.Var(&until, "until", "Only messages that were stored before this time; now if not given")
 	subjects := f.StringArray("subject", nil, "Only messages of this subject, may be repeated and have wildcards; those of the consumer if not given")
 	inGroup(c, commonFlags, "since", "until", "subject")
-	who := decisionFlags(c, true)
+	who := decisionFlags(c, keptByConsumers, true)
 	load := settingFlags(c, p, settings.NATS, settings.Stream)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -76,7 +76,7 @@ type turnReport struct {
 func turnCommand(c *cobra.Command, p Process, name, done string, first func(*cobra.Command, *consumerDatabase, string) error,
 	then func(*cobra.Command, *consumerDatabase, string, *turnReport) error, turn func(*consumers.Control, context.Context, string, string, string) (bool, error),
 ) *cobra.Command {
-	who := decisionFlags(c, false)
+	who := decisionFlags(c, keptByConsumers, false)
 	open := consumerFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -24,11 +24,7 @@ func databaseFlags[T any](c *cobra.Command, p Process, component canonical.Compo
 	timeout := c.Flags().Duration("timeout", 10*time.Second, "How long connecting and checking the schema may take")
 	inGroup(c, connectionFlags, "timeout")
 	return func(ctx context.Context, needs ...settings.Need) (*T, error) {
-		loaded, err := load(append(needs, settings.NeedDatabase)...)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := openPool(ctx, &loaded.Settings, 1)
+		pool, loaded, err := openLoaded(ctx, load, needs...)
 		if err != nil {
 			return nil, err
 		}
@@ -44,6 +40,16 @@ func databaseFlags[T any](c *cobra.Command, p Process, component canonical.Compo
 		}
 		return opened, err
 	}
+}
+
+// openLoaded loads the settings and makes a pool on their database. It connects to nothing yet. The caller closes the pool.
+func openLoaded(ctx context.Context, load func(...settings.Need) (*settings.Loaded, error), needs ...settings.Need) (*pgxpool.Pool, *settings.Loaded, error) {
+	loaded, err := load(append(needs, settings.NeedDatabase)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	pool, err := openPool(ctx, &loaded.Settings, 1)
+	return pool, loaded, err
 }
 
 // databaseName says which database it is, so that nobody takes it for another one.

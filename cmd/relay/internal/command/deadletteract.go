@@ -2,9 +2,6 @@ package command
 
 import (
 	"context"
-	"fmt"
-	"os/user"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +16,6 @@ const deadLetterActHelp = "\n\nEach ID is that of a dead letter (a number) or of
 	"output for programs, it needs --yes. --reason is kept and needed. Exit status 0 done, 1 not\n" +
 	"confirmed, 3 no such id, 6 some were not there any more."
 
-// actChunk is how many dead letters one transaction moves.
-const actChunk = 1000
-
 // deadLetterVerb is something that is done with dead letters.
 type deadLetterVerb struct {
 	cobra.Command
@@ -29,38 +23,19 @@ type deadLetterVerb struct {
 	act        func(s *retry.Store, ctx context.Context, ids []int64, actor, reason string) ([]int64, error)
 }
 
-// deadLetterOrder is what somebody asked for.
-type deadLetterOrder struct {
-	ids           []int64
-	events        []string
-	filter        retry.Filter
-	bulk          bool // chosen by flags
-	apply, yes    bool
-	actor, reason string
-}
-
 func deadLetterActCommand(p Process, v deadLetterVerb) *cobra.Command {
 	c := verbWithArgs(&v.Command, 0, most)
 	var chosen deadLetterFilter
 	chosen.flags(c)
-	apply := c.Flags().Bool("apply", false, "Do it; needed when flags choose")
-	yes := c.Flags().Bool("yes", false, "Do not ask")
-	reason := c.Flags().String("reason", "", "Why, 1 to 1024 bytes; kept in the history")
-	actor := c.Flags().String("actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
-	inGroup(c, commonFlags, "apply", "yes", "reason", "actor")
+	who := decisionFlags(c, keptInHistory, true)
 	open := deadLetterFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		order := deadLetterOrder{apply: *apply, yes: *yes, actor: *actor, reason: *reason, bulk: len(args) == 0}
-		order.ids, order.events = splitIDs(args)
-		if order.actor == "" {
-			order.actor = userName(p.Environ)
-		}
-		var err error
-		if order.filter, err = chosen.filter(); err != nil {
+		filter, err := chosen.filter()
+		if err != nil {
 			return err
 		}
-		if err := order.check(cmd, chosen.chosen()); err != nil {
+		if err := checkBulk(cmd, p, who, len(args), chosen.chosen(), "--reason-code, --type, --key, --event-id, --since or --before"); err != nil {
 			return err
 		}
 		d, err := open(cmd.Context())
@@ -68,96 +43,26 @@ func deadLetterActCommand(p Process, v deadLetterVerb) *cobra.Command {
 			return err
 		}
 		defer d.pool.Close()
-		return d.carryOut(cmd, &v, &order, format.Format())
+		b := &bulk{verb: v.name, done: v.done, noun: "dead letter", of: " of group " + d.group, database: d.database, byFlags: len(args) == 0, words: d.bulkWords()}
+		b.act = func(ctx context.Context, ids []int64) ([]int64, error) {
+			return v.act(d.Store, ctx, ids, who.actor, who.reason)
+		}
+		if err := d.plan(cmd.Context(), b, filter, args); err != nil {
+			return err
+		}
+		return b.carryOut(cmd, who, format.Format())
 	}
 	return c
 }
 
-// check refuses an order that cannot be meant, before anything is connected to.
-func (o *deadLetterOrder) check(cmd *cobra.Command, chosen bool) error {
-	path := cmd.CommandPath()
-	switch {
-	case !o.bulk && chosen:
-		return exit.Errorf(exit.Usage, "%s takes ids or flags that choose, and not both", path).WithHint("leave one of them out")
-	case o.bulk && !chosen:
-		return exit.Errorf(exit.Usage, "%s: nothing is chosen", path).
-			WithHint("name ids, or choose by --reason-code, --type, --key, --event-id, --since or --before")
-	case o.bulk && !o.apply: // a dry run
-		return nil
-	case o.reason == "":
-		return exit.Errorf(exit.Usage, "%s needs --reason", path).WithHint("say why in a few words: they are kept in the history")
-	case len(o.reason) > 1024:
-		return exit.Errorf(exit.Usage, "--reason has %d bytes: must be 1 to 1024", len(o.reason))
-	case o.actor == "" || len(o.actor) > 255:
-		return exit.Errorf(exit.Usage, "--actor has %d bytes: must be 1 to 255", len(o.actor)).WithHint("say who does it: --actor NAME")
+func (d *deadLetters) bulkWords() bulkWords {
+	return bulkWords{
+		absent: func(missing string) error {
+			return exit.Errorf(exit.NotFound, "there is no dead letter %s in group %s of %s", missing, d.group, d.database).
+				WithHint("relay dead-letter list shows those that there are; --group names another group")
+		},
+		look:        "see relay dead-letter show first",
+		missingHint: "somebody requeued or discarded it: relay dead-letter show ID says who",
+		fewer:       "the others were not there any more", fewerHint: "somebody requeued or discarded them meanwhile",
 	}
-	return nil
-}
-
-// userName is who uses this machine, by the environment first.
-func userName(environ []string) string {
-	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
-		for _, pair := range environ {
-			if text, found := strings.CutPrefix(pair, name+"="); found && text != "" {
-				return text
-			}
-		}
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
-}
-
-// carryOut shows the plan, asks, does it and says what was done.
-func (d *deadLetters) carryOut(cmd *cobra.Command, v *deadLetterVerb, o *deadLetterOrder, format output.Format) error {
-	plan, err := d.plan(cmd.Context(), v, o)
-	if err != nil {
-		return err
-	}
-	if len(plan.letters) == 0 && !o.bulk {
-		return exit.Errorf(exit.NotFound, "there is no dead letter %s in group %s of %s", strings.Join(plan.Missing, ", "), d.group, d.database).
-			WithHint("relay dead-letter list shows those that there are; --group names another group")
-	}
-	if len(plan.letters) == 0 || o.bulk && !o.apply {
-		return plan.write(cmd, format)
-	}
-	if format == output.Text {
-		if err := plan.write(cmd, format); err != nil {
-			return err
-		}
-	}
-	question := fmt.Sprintf("%s %s in %s?", strings.ToUpper(v.name[:1])+v.name[1:], output.Count(int64(len(plan.letters)), "dead letter"), d.database)
-	look := "leave --apply out to see the plan only"
-	if !o.bulk {
-		look = "see relay dead-letter show first"
-	}
-	if err := confirm(cmd, question, o.yes, format, look); err != nil {
-		return err
-	}
-	done, err := d.act(cmd.Context(), v, plan, o)
-	plan.Done, plan.Applied = done, true
-	if writeErr := plan.writeDone(cmd, format); writeErr != nil {
-		return writeErr
-	}
-	return plan.outcome(err)
-}
-
-// act moves in chunks, each in a transaction of its own, and returns what was moved.
-func (d *deadLetters) act(ctx context.Context, v *deadLetterVerb, plan *deadLetterPlan, o *deadLetterOrder) ([]int64, error) {
-	var done []int64
-	for rest := plan.letters; len(rest) > 0; {
-		n := min(len(rest), actChunk)
-		ids := make([]int64, n)
-		for i := range n {
-			ids[i] = rest[i].ID
-		}
-		moved, err := v.act(d.Store, ctx, ids, o.actor, o.reason)
-		done = append(done, moved...)
-		if err != nil {
-			return done, err
-		}
-		rest = rest[n:]
-	}
-	return done, nil
 }

@@ -6,13 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
-
-// most is how many dead letters one command handles at most.
-const most = 100_000
 
 // deadLetterFilter are the flags that choose dead letters.
 type deadLetterFilter struct {
@@ -24,7 +19,7 @@ type deadLetterFilter struct {
 
 // reasonCodes are all there are.
 func reasonCodes() []string {
-	return []string{string(retry.MessageTooLarge), string(retry.HeaderTooLarge), string(retry.Malformed), string(retry.Rejected)}
+	return wordsOf([]retry.Code{retry.MessageTooLarge, retry.HeaderTooLarge, retry.Malformed, retry.Rejected})
 }
 
 func (d *deadLetterFilter) flags(c *cobra.Command) {
@@ -44,22 +39,10 @@ func (d *deadLetterFilter) flags(c *cobra.Command) {
 func (d *deadLetterFilter) filter() (retry.Filter, error) {
 	f := retry.Filter{EventIDs: d.events, Reason: retry.Code(d.reason), Type: d.kind, Key: d.key,
 		Since: d.since.at, Before: d.before.at, Limit: d.limit}
-	if d.limit < 1 || d.limit > most {
-		return f, exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", d.limit, most)
+	if err := checkLimit(d.limit); err != nil {
+		return f, err
 	}
-	if d.reason == "" {
-		return f, nil
-	}
-	for _, code := range reasonCodes() {
-		if d.reason == code {
-			return f, nil
-		}
-	}
-	err := exit.Errorf(exit.Usage, "--reason-code: unknown value %q", d.reason)
-	if near := suggest.Nearest(d.reason, reasonCodes()); near != "" {
-		return f, err.WithHint("did you mean %s?", near)
-	}
-	return f, err.WithHint("use one of %s", strings.Join(reasonCodes(), ", "))
+	return f, checkWords("reason-code", reasonCodes(), d.reason)
 }
 
 // chosen reports whether any flag narrows the choice.

@@ -39,20 +39,7 @@ func deadLetterShowCommand(p Process) *cobra.Command {
 			return exit.Errorf(exit.NotFound, "there is no dead letter %s in group %s of %s", args[0], d.group, d.database).
 				WithHint("relay dead-letter list shows those that there are; --group names another group")
 		}
-		if format.Format() == output.JSON {
-			return output.WriteJSON(cmd.OutOrStdout(), output.JSON, map[string]any{"events": stories})
-		}
-		for i, s := range stories {
-			if i > 0 {
-				if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
-					return err
-				}
-			}
-			if err := s.write(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeEach(cmd.OutOrStdout(), format.Format(), stories, (*story).write)
 	}
 	return c
 }

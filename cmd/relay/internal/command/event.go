@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/relay/events"
 	"github.com/holdfast-dev/holdfast/relay/retry"
@@ -54,6 +57,24 @@ func openEvents(ctx context.Context, pool *pgxpool.Pool, loaded *settings.Loaded
 		Reader: reader, letters: letters, keep: loaded.Retention,
 		lanes: lanes{pool: pool, schema: loaded.Schema, group: loaded.Group, database: databaseName(pool.Config())},
 	}, nil
+}
+
+// writeEach writes what is known of the events with an id, with an empty line between them.
+func writeEach[T any](w io.Writer, format output.Format, found []T, write func(T, io.Writer) error) error {
+	if format == output.JSON {
+		return output.WriteJSON(w, output.JSON, map[string]any{"events": found})
+	}
+	for i, e := range found {
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := write(e, w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // notFound says that nothing has an event.

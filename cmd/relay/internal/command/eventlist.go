@@ -1,16 +1,13 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/relay/events"
 )
 
@@ -30,23 +27,22 @@ func eventListCommand(p Process) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&filter.Type, "type", "", "Only events of this type")
 	f.StringVar(&filter.Key, "key", "", "Only events of this ordering key")
-	f.StringVar(&state, "state", "", "Only those in this state: "+strings.Join(eventStates(), ", "))
+	f.StringVar(&state, "state", "", "Only those in this state: "+strings.Join(wordsOf(events.States()), ", "))
 	f.Var(&since, "since", "Only those that were staged at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
 	f.Var(&until, "until", "Only those that were staged before this time")
 	f.IntVar(&filter.Limit, "limit", 50, "How many at most")
 	inGroup(c, commonFlags, "type", "key", "state", "since", "until", "limit")
-	complete(c, "state", eventStates())
+	complete(c, "state", wordsOf(events.States()))
 	open := eventFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if filter.Limit < 1 || filter.Limit > most {
-			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", filter.Limit, most)
-		}
-		var err error
-		if filter.State, err = parseEventState(state); err != nil {
+		if err := checkLimit(filter.Limit); err != nil {
 			return err
 		}
-		filter.Since, filter.Until = since.at, until.at
+		if err := checkWords("state", wordsOf(events.States()), state); err != nil {
+			return err
+		}
+		filter.State, filter.Since, filter.Until = events.State(state), since.at, until.at
 		l, err := open(cmd.Context())
 		if err != nil {
 			return err
@@ -61,59 +57,14 @@ func eventListCommand(p Process) *cobra.Command {
 	return c
 }
 
-func eventStates() []string {
-	var names []string
-	for _, s := range events.States() {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-func parseEventState(name string) (events.State, error) {
-	for _, known := range append(eventStates(), "") {
-		if name == known {
-			return events.State(name), nil
-		}
-	}
-	err := exit.Errorf(exit.Usage, "--state: unknown value %q", name)
-	if near := suggest.Nearest(name, eventStates()); near != "" {
-		return "", err.WithHint("did you mean %s?", near)
-	}
-	return "", err.WithHint("use one of %s", strings.Join(eventStates(), ", "))
-}
-
 func writeEvents(w io.Writer, format output.Format, found []events.Event, limit int) error {
-	all := make([]eventReport, 0, len(found))
+	e := excerpt[eventReport]{member: "events", noun: "event", none: "No events.", limit: limit, all: make([]eventReport, len(found)),
+		name: func(e eventReport) string { return plain(e.ID) }}
+	e.table = &output.Table{Heads: []string{"STAGED", "STATE", "TYPE", "KEY", "BYTES", "LANE", "SEQ", "EVENT"}, Right: []bool{false, false, false, false, true, true, true}}
 	for i := range found {
-		all = append(all, eventOf(&found[i]))
+		r := eventOf(&found[i])
+		e.all[i] = r
+		e.table.Add(r.StagedAt, r.State, plain(r.Type), plain(r.Key), output.Number(int64(r.DataBytes)), strconv.Itoa(int(r.Lane)), r.Seq, plain(r.ID))
 	}
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"events": all})
-	case output.JSONL:
-		return writeLines(w, all)
-	case output.Name:
-		for _, e := range all {
-			if _, err := fmt.Fprintln(w, plain(e.ID)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "No events.")
-		return err
-	}
-	count := output.Count(int64(len(all)), "event")
-	if len(all) == limit {
-		count += ", perhaps more: --limit shows them"
-	}
-	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
-		return err
-	}
-	table := output.Table{Heads: []string{"STAGED", "STATE", "TYPE", "KEY", "BYTES", "LANE", "SEQ", "EVENT"}, Right: []bool{false, false, false, false, true, true, true}}
-	for _, e := range all {
-		table.Add(e.StagedAt, e.State, plain(e.Type), plain(e.Key), output.Number(int64(e.DataBytes)), strconv.Itoa(int(e.Lane)), e.Seq, plain(e.ID))
-	}
-	return table.Write(w)
+	return e.write(w, format)
 }

@@ -48,27 +48,9 @@ func eventShowCommand(p Process) *cobra.Command {
 				v.withData = true
 			}
 		}
-		if format.Format() == output.JSON {
-			return output.WriteJSON(cmd.OutOrStdout(), output.JSON, map[string]any{"events": views})
-		}
-		return writeEach(cmd.OutOrStdout(), views, (*eventView).write)
+		return writeEach(cmd.OutOrStdout(), format.Format(), views, (*eventView).write)
 	}
 	return c
-}
-
-// writeEach writes values with an empty line between them.
-func writeEach[T any](w io.Writer, values []T, write func(T, io.Writer) error) error {
-	for i, v := range values {
-		if i > 0 {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
-		}
-		if err := write(v, w); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // eventView is all that is known of an event, as JSON has it: a contract, only ever added to.

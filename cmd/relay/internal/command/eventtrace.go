@@ -43,10 +43,7 @@ func eventTraceCommand(p Process) *cobra.Command {
 			return exit.Errorf(exit.NotFound, "nothing is known of an event %s in %s", plain(args[0]), l.database).
 				WithHint("it was never committed, was cancelled while held, or its slot was emptied and its records were pruned")
 		}
-		if format.Format() == output.JSON {
-			return output.WriteJSON(cmd.OutOrStdout(), output.JSON, map[string]any{"events": traces})
-		}
-		return writeEach(cmd.OutOrStdout(), traces, (*eventTrace).write)
+		return writeEach(cmd.OutOrStdout(), format.Format(), traces, (*eventTrace).write)
 	}
 	return c
 }

@@ -1,47 +1,28 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
-	"github.com/holdfast-dev/holdfast/cmd/internal/output"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
+	"github.com/holdfast-dev/holdfast/cmd/internal/grammar"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 )
 
-// groupKey is the annotation of a flag that says under which heading help shows it.
-const groupKey = "holdfast_group"
-
 // The headings, in the order of help.
 const (
-	commonFlags     = "Common"
+	commonFlags     = grammar.CommonFlags
 	drainFlags      = "Draining"
 	retentionFlags  = "Retention"
 	surfaceFlags    = "Control surface"
-	connectionFlags = "Connection"
-	outputFlags     = "Output"
+	connectionFlags = grammar.ConnectionFlags
+	outputFlags     = grammar.OutputFlags
 )
 
 func flagGroups() []string {
 	return []string{commonFlags, drainFlags, retentionFlags, surfaceFlags, connectionFlags, outputFlags}
-}
-
-// inGroup puts flags of a command under a heading.
-func inGroup(c *cobra.Command, group string, names ...string) {
-	for _, name := range names {
-		if f := c.Flags().Lookup(name); f != nil {
-			if f.Annotations == nil {
-				f.Annotations = map[string][]string{}
-			}
-			f.Annotations[groupKey] = []string{group}
-		}
-	}
 }
 
 // headings says where help shows the flags of a section of the settings.
@@ -103,38 +84,11 @@ func (v *settingValue) Type() string {
 	return v.kind
 }
 
-// outputFlag gives a command -o with the formats that it has.
-func outputFlag(c *cobra.Command, formats ...output.Format) *output.Flag {
-	f := output.NewFlag(formats...)
-	c.Flags().VarP(f, "output", "o", "Format of the output")
-	inGroup(c, outputFlags, "output")
-	complete(c, "output", f.Allowed())
-	return f
-}
-
-// complete offers the values of a flag to the shell.
-func complete(c *cobra.Command, flag string, values []string) {
-	// Fails for a flag that does not exist, or twice: both are seen by the tests of help.
-	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-}
-
 // flagError makes an error of the flag parser one that people can use.
 func flagError(c *cobra.Command, err error) error {
-	wrong := &exit.Error{Code: exit.Usage, Err: fmt.Errorf("%s: %w", c.CommandPath(), err), Hint: c.CommandPath() + " --help"}
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return wrong
-	}
-	wrong.Err = fmt.Errorf("unknown flag --%s for %s", unknown.GetSpecifiedName(), c.CommandPath())
-	if unknown.GetSpecifiedShortnames() != "" {
-		wrong.Err = fmt.Errorf("unknown flag -%s for %s", unknown.GetSpecifiedName(), c.CommandPath())
-	}
-	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if secret, ok := secretFlag(unknown.GetSpecifiedName()); ok {
+	wrong, unknown := grammar.FlagError(c, err)
+	if secret, ok := secretFlag(unknown); ok {
 		wrong.Hint = fmt.Sprintf("a secret is not given in a flag, which every user of this machine can see: use %s or %s_FILE", secret, secret)
-	} else if near := suggest.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-		wrong.Hint = "did you mean --" + near + "?"
 	}
 	return wrong
 }

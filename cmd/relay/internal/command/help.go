@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/grammar"
 	"github.com/holdfast-dev/holdfast/cmd/internal/reference"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 )
 
@@ -19,7 +18,7 @@ func help(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), layout().P
 
 // layout is how help, the Markdown document and the manual pages show flags.
 func layout() reference.Layout {
-	return reference.Layout{Key: groupKey, Groups: flagGroups(), Note: secretsNote}
+	return reference.Layout{Key: grammar.GroupKey, Groups: flagGroups(), Note: secretsNote}
 }
 
 // secretsNote says how the secrets are given that flags name files for.
@@ -41,27 +40,4 @@ func secretsOf(flags []*pflag.Flag) []string {
 		}
 	}
 	return secrets
-}
-
-// helpCommand is "relay help stream plan", for those who type it that way.
-func helpCommand(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use: "help", Hidden: true, Short: "Help about a command",
-		RunE: func(_ *cobra.Command, args []string) error {
-			c := root
-			for _, word := range args {
-				names := verbNames(c)
-				i := slices.IndexFunc(c.Commands(), func(verb *cobra.Command) bool { return verb.Name() == word })
-				if i < 0 {
-					err := exit.Errorf(exit.Usage, "unknown command %q for %s", word, c.CommandPath())
-					if near := suggest.Nearest(word, names); near != "" {
-						return err.WithHint("did you mean %s %s?", c.CommandPath(), near)
-					}
-					return err.WithHint("%s --help", c.CommandPath())
-				}
-				c = c.Commands()[i]
-			}
-			return c.Help()
-		},
-	}
 }

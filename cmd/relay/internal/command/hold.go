@@ -49,7 +49,7 @@ func (f *holdFlags) surfaceFlags(c *cobra.Command, p Process) {
 	inGroup(c, connectionFlags, "url", "token-file")
 }
 
-// check refuses flags that cannot be meant together, before anything is connected to.
+// check refuses flags that cannot be meant together.
 func (f *holdFlags) check(cmd *cobra.Command) error {
 	if f.url == nil {
 		return nil
@@ -78,14 +78,17 @@ type holds interface {
 
 // holdOrder is what somebody asked for.
 type holdOrder struct {
-	actor, reason string
-	expiresAt     time.Time
-	onExpiry      hold.OnExpiry
+	signature
+	expiresAt time.Time
+	onExpiry  hold.OnExpiry
 }
 
-// open reaches the holds. The caller closes them, and ends the context.
-func (f *holdFlags) open(ctx context.Context) (context.Context, context.CancelFunc, holds, error) {
-	ctx, cancel := context.WithTimeout(ctx, *f.timeout)
+// open judges the flags and reaches the holds. The caller closes them, and ends the context.
+func (f *holdFlags) open(cmd *cobra.Command) (context.Context, context.CancelFunc, holds, error) {
+	if err := f.check(cmd); err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), *f.timeout)
 	var h holds
 	var err error
 	if f.url != nil && *f.url != "" {
@@ -102,11 +105,7 @@ func (f *holdFlags) open(ctx context.Context) (context.Context, context.CancelFu
 
 // database opens the holds in the database and checks its schema.
 func (f *holdFlags) database(ctx context.Context) (*holdDatabase, error) {
-	loaded, err := f.load(settings.NeedDatabase)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := openPool(ctx, &loaded.Settings, 1)
+	pool, loaded, err := openLoaded(ctx, f.load)
 	if err != nil {
 		return nil, err
 	}

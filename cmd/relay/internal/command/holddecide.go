@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,10 +53,7 @@ func holdCancelCommand(p Process) *cobra.Command {
 
 func holdDecideCommand(p Process, v holdVerb) *cobra.Command {
 	c := verbWithArgs(&v.Command, 2, 2)
-	yes := c.Flags().Bool("yes", false, "Do not ask")
-	reason := c.Flags().String("reason", "", "Why, 1 to 1024 bytes; kept in the audit")
-	actor := c.Flags().String("actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
-	inGroup(c, commonFlags, "yes", "reason", "actor")
+	who := decisionFlags(c, keptInAudit, false)
 	var flags holdFlags
 	flags.surfaceFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.Name)
@@ -66,42 +62,22 @@ func holdDecideCommand(p Process, v holdVerb) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		order := &holdOrder{actor: *actor, reason: *reason}
-		if err := order.check(cmd, p, true); err != nil {
+		if err := who.check(cmd, p); err != nil {
 			return err
 		}
-		if err := flags.check(cmd); err != nil {
-			return err
-		}
-		ctx, cancel, at, err := flags.open(cmd.Context())
+		ctx, cancel, at, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}
 		defer cancel()
 		defer at.close()
-		return v.carryOut(cmd, ctx, at, h, order, *yes, format.Format())
+		return v.carryOut(cmd, ctx, at, h, who, format.Format())
 	}
 	return c
 }
 
-// check refuses an order that cannot be meant, before anything is connected to.
-func (o *holdOrder) check(cmd *cobra.Command, p Process, needsReason bool) error {
-	if o.actor == "" {
-		o.actor = userName(p.Environ)
-	}
-	switch {
-	case needsReason && o.reason == "":
-		return exit.Errorf(exit.Usage, "%s needs --reason", cmd.CommandPath()).WithHint("say why in a few words: they are kept in the audit")
-	case len(o.reason) > 1024:
-		return exit.Errorf(exit.Usage, "--reason has %d bytes: must be 1 to 1024", len(o.reason))
-	case o.actor == "" || len(o.actor) > 255:
-		return exit.Errorf(exit.Usage, "--actor has %d bytes: must be 1 to 255", len(o.actor)).WithHint("say who does it: --actor NAME")
-	}
-	return nil
-}
-
 // carryOut shows what is there, asks, decides and says what was done.
-func (v *holdVerb) carryOut(cmd *cobra.Command, ctx context.Context, at holds, h outbox.Hold, o *holdOrder, yes bool, format output.Format) error {
+func (v *holdVerb) carryOut(cmd *cobra.Command, ctx context.Context, at holds, h outbox.Hold, who *decision, format output.Format) error {
 	list, err := at.generations(ctx, h.Operation)
 	if err != nil {
 		return err
@@ -132,12 +108,12 @@ func (v *holdVerb) carryOut(cmd *cobra.Command, ctx context.Context, at holds, h
 	// The release of a superseded generation is refused, whatever somebody answers.
 	decided := len(found) == 1 && (found[0].State != string(hold.Active) || found[0].Superseded && v.state == hold.Released)
 	if !decided { // nothing changes any more, and the call says so
-		question := fmt.Sprintf("%s %s in %s?", strings.ToUpper(v.name[:1])+v.name[1:], holdName(h), at.where())
-		if err := confirm(cmd, question, yes, format, "see relay hold show first"); err != nil {
+		question := fmt.Sprintf("%s %s in %s?", capital(v.name), holdName(h), at.where())
+		if err := confirm(cmd, question, who.yes, format, "see relay hold show first"); err != nil {
 			return err
 		}
 	}
-	answer, err := v.decide(at, ctx, h, o)
+	answer, err := v.decide(at, ctx, h, &holdOrder{signature: who.signature})
 	if err != nil {
 		return err
 	}

@@ -23,10 +23,8 @@ func holdDropEventCommand(p Process) *cobra.Command {
 	operation := c.Flags().String("operation", "", "Operation that the event is held under")
 	generation := c.Flags().String("generation", "", "Its generation")
 	source := c.Flags().String("source", "", "Source of the event; needed when events of several have the id")
-	yes := c.Flags().Bool("yes", false, "Do not ask")
-	reason := c.Flags().String("reason", "", "Why, 1 to 1024 bytes; kept in the audit")
-	actor := c.Flags().String("actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
-	inGroup(c, commonFlags, "operation", "generation", "source", "yes", "reason", "actor")
+	inGroup(c, commonFlags, "operation", "generation", "source")
+	who := decisionFlags(c, keptInAudit, false)
 	var flags holdFlags
 	flags.databaseFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.Name)
@@ -39,11 +37,10 @@ func holdDropEventCommand(p Process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		order := &holdOrder{actor: *actor, reason: *reason}
-		if err := order.check(cmd, p, true); err != nil {
+		if err := who.check(cmd, p); err != nil {
 			return err
 		}
-		ctx, cancel, at, err := flags.open(cmd.Context())
+		ctx, cancel, at, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}
@@ -59,10 +56,10 @@ func holdDropEventCommand(p Process) *cobra.Command {
 			}
 		}
 		question := fmt.Sprintf("Destroy event %s of %s in %s?", plain(args[0]), holdName(h), d.where())
-		if err := confirm(cmd, question, *yes, format.Format(), "see relay hold show first"); err != nil {
+		if err := confirm(cmd, question, who.yes, format.Format(), "see relay hold show first"); err != nil {
 			return err
 		}
-		n, err := d.store.DropEvent(ctx, d.pool, h, hold.EventName{ID: args[0], Source: *source}, order.actor, order.reason)
+		n, err := d.store.DropEvent(ctx, d.pool, h, hold.EventName{ID: args[0], Source: *source}, who.actor, who.reason)
 		if err != nil {
 			return err
 		}

@@ -35,10 +35,10 @@ func holdListCommand(p Process) *cobra.Command {
 		default:
 			return exit.Errorf(exit.Usage, "--state: unknown value %q", *state).WithHint("use active, released or cancelled")
 		}
-		if *limit < 1 || *limit > most {
-			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", *limit, most)
+		if err := checkLimit(*limit); err != nil {
+			return err
 		}
-		ctx, cancel, h, err := flags.open(cmd.Context())
+		ctx, cancel, h, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}
@@ -68,12 +68,7 @@ func writeGenerations(w io.Writer, format output.Format, list []holdGeneration, 
 	case output.JSONL:
 		return writeLines(w, list)
 	case output.Name:
-		for _, g := range list {
-			if _, err := fmt.Fprintln(w, g.name()); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeNames(w, list, func(g holdGeneration) string { return g.name() })
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "No generations.")

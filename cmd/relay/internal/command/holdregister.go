@@ -26,13 +26,12 @@ func holdRegisterCommand(p Process) *cobra.Command {
 			"Exit status 0 it is active, 1 it is decided already, or there is a later one, or not confirmed.",
 		Example: "  relay hold register 0192f0c1-0000-7000-8000-000000000001 1",
 	}, 2, 2)
-	yes := c.Flags().Bool("yes", false, "Do not ask")
-	actor := c.Flags().String("actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
+	who := decisionFlags(c, withoutReason, false)
 	var expires futureMoment
 	c.Flags().Var(&expires, "expires-at", "When it is overdue if nobody has decided: RFC 3339, or \"2026-11-29 10:00Z\"; never if not given")
 	onExpiry := output.NewChoice(string(hold.AlarmOnExpiry), string(hold.CancelOnExpiry))
 	c.Flags().Var(onExpiry, "on-expiry", "What happens then")
-	inGroup(c, commonFlags, "yes", "actor", "expires-at", "on-expiry")
+	inGroup(c, commonFlags, "expires-at", "on-expiry")
 	complete(c, "on-expiry", onExpiry.Allowed())
 	var flags holdFlags
 	flags.surfaceFlags(c, p)
@@ -49,22 +48,19 @@ func holdRegisterCommand(p Process) *cobra.Command {
 			return exit.Errorf(exit.Usage, "--expires-at %s is past: the generation would be overdue at once", expires.text).
 				WithHint("name a time to come, or leave it out")
 		}
-		order := &holdOrder{actor: *actor, expiresAt: expires.at, onExpiry: hold.OnExpiry(onExpiry.Value())}
-		if err := order.check(cmd, p, false); err != nil {
+		if err := who.check(cmd, p); err != nil {
 			return err
 		}
-		if err := flags.check(cmd); err != nil {
-			return err
-		}
-		ctx, cancel, at, err := flags.open(cmd.Context())
+		ctx, cancel, at, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}
 		defer cancel()
 		defer at.close()
-		if err := confirmSuperseding(cmd, ctx, at, h, *yes, format.Format()); err != nil {
+		if err := confirmSuperseding(cmd, ctx, at, h, who.yes, format.Format()); err != nil {
 			return err
 		}
+		order := &holdOrder{signature: who.signature, expiresAt: expires.at, onExpiry: hold.OnExpiry(onExpiry.Value())}
 		answer, err := at.register(ctx, h, order)
 		if err != nil {
 			return err

@@ -41,10 +41,7 @@ func holdShowCommand(p Process) *cobra.Command {
 		if *limit < 1 || *limit > holdPage {
 			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", *limit, holdPage)
 		}
-		if err := flags.check(cmd); err != nil {
-			return err
-		}
-		ctx, cancel, h, err := flags.open(cmd.Context())
+		ctx, cancel, h, err := flags.open(cmd)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 
@@ -43,12 +42,7 @@ func writeLanes(w io.Writer, format output.Format, all []laneReport) error {
 	case output.JSONL:
 		return writeLines(w, all)
 	case output.Name:
-		for _, l := range all {
-			if _, err := fmt.Fprintln(w, l.Lane); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeNames(w, all, func(l laneReport) string { return strconv.Itoa(int(l.Lane)) })
 	}
 	table := output.Table{
 		Heads: []string{"LANE", "BACKLOG", "OLDEST", "RETRIES", "PARKED", "LEASE", "LEASE UNTIL", "OWNER", "CURSOR"},

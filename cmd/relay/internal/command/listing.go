@@ -28,7 +28,7 @@ func (l *listing[T]) write(w io.Writer, format output.Format) error {
 	case output.JSONL:
 		return writeLines(w, l.all)
 	case output.Name:
-		return writeNames(w, l.ids)
+		return writeNames(w, texts(l.ids), itself)
 	}
 	if len(l.all) == 0 {
 		_, err := fmt.Fprintln(w, l.none)
@@ -44,9 +44,47 @@ func (l *listing[T]) write(w io.Writer, format output.Format) error {
 	return l.table.Write(w)
 }
 
-func writeNames(w io.Writer, ids []int64) error {
-	for _, id := range ids {
-		if _, err := fmt.Fprintln(w, id); err != nil {
+// excerpt is what a command shows of things of which there may be more, which nobody counts.
+type excerpt[T any] struct {
+	member, noun, none string // as listing has them
+	limit              int
+	all                []T
+	name               func(T) string
+	table              *output.Table
+}
+
+func (e *excerpt[T]) write(w io.Writer, format output.Format) error {
+	switch format {
+	case output.JSON:
+		return output.WriteJSON(w, format, map[string]any{e.member: e.all})
+	case output.JSONL:
+		return writeLines(w, e.all)
+	case output.Name:
+		return writeNames(w, e.all, e.name)
+	}
+	return writeExcerpt(w, len(e.all), e.limit, e.noun, e.none, e.table)
+}
+
+// writeExcerpt writes, for people, rows of which there may be more than the limit.
+func writeExcerpt(w io.Writer, n, limit int, noun, none string, table *output.Table) error {
+	if n == 0 {
+		_, err := fmt.Fprintln(w, none)
+		return err
+	}
+	count := output.Count(int64(n), noun)
+	if n == limit {
+		count += ", perhaps more: --limit shows them"
+	}
+	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
+		return err
+	}
+	return table.Write(w)
+}
+
+// writeNames writes what tells each value from the others, a line each.
+func writeNames[T any](w io.Writer, values []T, name func(T) string) error {
+	for _, v := range values {
+		if _, err := fmt.Fprintln(w, name(v)); err != nil {
 			return err
 		}
 	}
@@ -61,6 +99,9 @@ func writeLines[T any](w io.Writer, values []T) error {
 	}
 	return nil
 }
+
+// itself is the name of a text.
+func itself(text string) string { return text }
 
 // groupByFlag gives a list of dead letters the flag that counts them.
 func groupByFlag(c *cobra.Command) *[]string {

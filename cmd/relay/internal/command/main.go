@@ -9,8 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-dev/holdfast/cmd/internal/completion"
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/given"
+	"github.com/holdfast-dev/holdfast/cmd/internal/grammar"
+	"github.com/holdfast-dev/holdfast/cmd/internal/reference"
 )
 
 // Process is what a command has from the process that it runs in.
@@ -64,13 +67,13 @@ func Tree(p Process) *cobra.Command {
 			"4 not allowed, 5 unavailable: try again, 6 partly done, 130 interrupted.",
 		Example: "  relay config env",
 	}, runCommand(p), auditCommand(p), checkCommand(p), statusCommand(p), streamCommand(p), laneCommand(p), eventCommand(p), deadLetterCommand(p), holdCommand(p), operationCommand(p),
-		sweepCommand(p), consumerCommand(p), reconcileCommand(p), replayCommand(p), rebaseCommand(p), pruneCommand(p), configCommand(p), completionCommand(), docsCommand(), versionCommand())
+		sweepCommand(p), consumerCommand(p), reconcileCommand(p), replayCommand(p), rebaseCommand(p), pruneCommand(p), configCommand(p), completion.Command("relay", noun), reference.Command("relay", layout(), noun), versionCommand())
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(helpCommand(root))
+	root.SetHelpCommand(grammar.HelpCommand(root, unknownTopic))
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {

@@ -1,57 +1,46 @@
 package command
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
+	"github.com/holdfast-dev/holdfast/cmd/internal/grammar"
 	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 )
 
-// noun makes a command that only has others: it refuses to be called without one of them.
+// What commands are put together with.
+var (
+	verb       = grammar.Verb
+	effects    = grammar.Effects
+	inGroup    = grammar.InGroup
+	outputFlag = grammar.OutputFlag
+	complete   = grammar.Complete
+)
+
+// noun makes a command that only has others.
 func noun(c *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
-	c.AddCommand(verbs...)
-	c.Args = cobra.ArbitraryArgs
-	// An unknown word is the mistake to report, and not the flags that follow it.
-	c.FParseErrWhitelist.UnknownFlags = true
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		names := verbNames(cmd)
-		if len(args) == 0 {
-			return exit.Errorf(exit.Usage, "%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", ")).
-				WithHint("%s --help", cmd.CommandPath())
-		}
-		err := exit.Errorf(exit.Usage, "unknown command %q for %s", args[0], cmd.CommandPath())
-		if near := suggest.Nearest(args[0], names); near != "" {
-			return err.WithHint("did you mean %s %s?", cmd.CommandPath(), near)
-		}
-		return err.WithHint("the commands are %s", strings.Join(names, ", "))
-	}
-	return c
+	return grammar.Noun(c, unknownVerb, verbs...)
 }
 
-func verbNames(c *cobra.Command) []string {
-	var names []string
-	for _, verb := range c.Commands() {
-		if verb.IsAvailableCommand() {
-			names = append(names, verb.Name())
-		}
-	}
-	return names
+// unknownVerb refuses a word after a noun.
+func unknownVerb(c *cobra.Command, word string) error {
+	return unknownCommand(c, word, "the commands are "+strings.Join(grammar.VerbNames(c), ", "))
 }
 
-// verb completes a command that does something: it takes no arguments.
-func verb(c *cobra.Command) *cobra.Command {
-	c.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return exit.Errorf(exit.Usage, "%s takes no arguments, got %q", cmd.CommandPath(), args[0]).
-				WithHint("%s --help", cmd.CommandPath())
-		}
-		return nil
+// unknownTopic refuses a word after help.
+func unknownTopic(c *cobra.Command, word string) error {
+	return unknownCommand(c, word, c.CommandPath()+" --help")
+}
+
+// unknownCommand hints at the command that was perhaps meant, or else at what is given.
+func unknownCommand(c *cobra.Command, word, otherwise string) error {
+	err := exit.Errorf(exit.Usage, "unknown command %q for %s", word, c.CommandPath())
+	if near := suggest.Nearest(word, grammar.VerbNames(c)); near != "" {
+		return err.WithHint("did you mean %s %s?", c.CommandPath(), near)
 	}
-	c.ValidArgsFunction = cobra.NoFileCompletions
-	return c
+	return err.WithHint("%s", otherwise)
 }
 
 // verbWithArgs completes a command that takes from least to most arguments; its Use names them.
@@ -73,10 +62,4 @@ func verbWithArgs(c *cobra.Command, least, most int) *cobra.Command {
 func argsOf(c *cobra.Command) string {
 	_, args, _ := strings.Cut(c.Use, " ")
 	return args
-}
-
-// effects is the part of a help text that every command has: what it changes and what it never
-// does.
-func effects(changes, never string) string {
-	return fmt.Sprintf("Changes: %s\nNever:   %s", changes, never)
 }

@@ -64,10 +64,7 @@ type operationPlan struct {
 
 func operationActCommand(p Process, v operationVerb) *cobra.Command {
 	c := verbWithArgs(&v.Command, 1, 1)
-	yes := c.Flags().Bool("yes", false, "Do not ask")
-	reason := c.Flags().String("reason", "", "Why, 1 to 1024 bytes; kept in the audit")
-	actor := c.Flags().String("actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
-	inGroup(c, commonFlags, "yes", "reason", "actor")
+	who := decisionFlags(c, keptInAudit, false)
 	open := operationFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -75,11 +72,7 @@ func operationActCommand(p Process, v operationVerb) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *actor == "" {
-			*actor = userName(p.Environ)
-		}
-		// The rules of who and why are the same for everything that is audited.
-		if err := (&deadLetterOrder{reason: *reason, actor: *actor}).check(cmd, false); err != nil {
+		if err := who.check(cmd, p); err != nil {
 			return err
 		}
 		o, err := open(cmd.Context())
@@ -87,13 +80,13 @@ func operationActCommand(p Process, v operationVerb) *cobra.Command {
 			return err
 		}
 		defer o.pool.Close()
-		return o.carryOut(cmd, &v, id, *actor, *reason, *yes, format.Format())
+		return o.carryOut(cmd, &v, id, who, format.Format())
 	}
 	return c
 }
 
 // carryOut shows the plan, asks, does it and says what was done.
-func (o *operations) carryOut(cmd *cobra.Command, v *operationVerb, id uuid.UUID, actor, reason string, yes bool, format output.Format) error {
+func (o *operations) carryOut(cmd *cobra.Command, v *operationVerb, id uuid.UUID, who *decision, format output.Format) error {
 	found, _, _, err := o.Show(cmd.Context(), o.pool, id)
 	if err != nil {
 		return o.notFound(id, err)
@@ -104,11 +97,11 @@ func (o *operations) carryOut(cmd *cobra.Command, v *operationVerb, id uuid.UUID
 			return err
 		}
 	}
-	question := fmt.Sprintf("%s operation %s in %s?", strings.ToUpper(v.name[:1])+v.name[1:], id, o.database)
-	if err := confirm(cmd, question, yes, format, "see relay operation show first"); err != nil {
+	question := fmt.Sprintf("%s operation %s in %s?", capital(v.name), id, o.database)
+	if err := confirm(cmd, question, who.yes, format, "see relay operation show first"); err != nil {
 		return err
 	}
-	state, changed, err := v.act(o.Store, cmd.Context(), o.pool, id, actor, reason)
+	state, changed, err := v.act(o.Store, cmd.Context(), o.pool, id, who.actor, who.reason)
 	if err != nil {
 		return o.notFound(id, err)
 	}

@@ -1,17 +1,13 @@
 package command
 
 import (
-	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
-	"github.com/holdfast-dev/holdfast/cmd/internal/suggest"
 	"github.com/holdfast-dev/holdfast/hold/saga"
 )
 
@@ -23,21 +19,23 @@ func operationListCommand(p Process) *cobra.Command {
 		Example: "  relay operation list --state stuck\n  relay operation list --unreleased",
 	})
 	var filter saga.Filter
-	states := c.Flags().StringSlice("state", nil, "Only those in this state, may be repeated: "+strings.Join(stateNames(), ", "))
+	states := c.Flags().StringSlice("state", nil, "Only those in this state, may be repeated: "+strings.Join(wordsOf(saga.States()), ", "))
 	c.Flags().BoolVar(&filter.Unreleased, "unreleased", false, "Only those that are completed, and not released at every participant")
 	c.Flags().StringVar(&filter.Kind, "kind", "", "Only operations of this kind")
 	c.Flags().IntVar(&filter.Limit, "limit", 1000, "How many at most")
 	inGroup(c, commonFlags, "state", "unreleased", "kind", "limit")
-	complete(c, "state", stateNames())
+	complete(c, "state", wordsOf(saga.States()))
 	open := operationFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if filter.Limit < 1 || filter.Limit > most {
-			return exit.Errorf(exit.Usage, "--limit %d: must be 1 to %d", filter.Limit, most)
-		}
-		var err error
-		if filter.States, err = parseStates(*states); err != nil {
+		if err := checkLimit(filter.Limit); err != nil {
 			return err
+		}
+		if err := checkWords("state", wordsOf(saga.States()), *states...); err != nil {
+			return err
+		}
+		for _, state := range *states {
+			filter.States = append(filter.States, saga.State(state))
 		}
 		o, err := open(cmd.Context())
 		if err != nil {
@@ -53,61 +51,14 @@ func operationListCommand(p Process) *cobra.Command {
 	return c
 }
 
-func stateNames() []string {
-	var names []string
-	for _, s := range saga.States() {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-func parseStates(names []string) ([]saga.State, error) {
-	var states []saga.State
-	for _, name := range names {
-		if !slices.Contains(stateNames(), name) {
-			err := exit.Errorf(exit.Usage, "--state: unknown value %q", name)
-			if near := suggest.Nearest(name, stateNames()); near != "" {
-				return nil, err.WithHint("did you mean %s?", near)
-			}
-			return nil, err.WithHint("use one of %s", strings.Join(stateNames(), ", "))
-		}
-		states = append(states, saga.State(name))
-	}
-	return states, nil
-}
-
 func writeOperations(w io.Writer, format output.Format, found []saga.Operation, limit int) error {
-	all := make([]operation, 0, len(found))
-	for _, o := range found {
-		all = append(all, operationOf(o))
+	e := excerpt[operation]{member: "operations", noun: "operation", none: "No operations.", limit: limit, all: make([]operation, len(found)),
+		name: func(o operation) string { return o.ID }}
+	e.table = &output.Table{Heads: []string{"OPERATION", "GENERATION", "KIND", "STATE", "SINCE", "ATTEMPTS", "RELEASED"}, Right: []bool{false, true, false, false, false, true}}
+	for i, each := range found {
+		o := operationOf(each)
+		e.all[i] = o
+		e.table.Add(o.ID, strconv.Itoa(o.Generation), plain(o.Kind), o.State, o.UpdatedAt, strconv.Itoa(o.Attempts), yesNo(o.EventsReleased))
 	}
-	switch format {
-	case output.JSON:
-		return output.WriteJSON(w, format, map[string]any{"operations": all})
-	case output.JSONL:
-		return writeLines(w, all)
-	case output.Name:
-		for _, o := range all {
-			if _, err := fmt.Fprintln(w, o.ID); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "No operations.")
-		return err
-	}
-	count := output.Count(int64(len(all)), "operation")
-	if len(all) == limit {
-		count += ", perhaps more: --limit shows them"
-	}
-	if _, err := fmt.Fprintf(w, "%s.\n\n", count); err != nil {
-		return err
-	}
-	table := output.Table{Heads: []string{"OPERATION", "GENERATION", "KIND", "STATE", "SINCE", "ATTEMPTS", "RELEASED"}, Right: []bool{false, true, false, false, false, true}}
-	for _, o := range all {
-		table.Add(o.ID, strconv.Itoa(o.Generation), plain(o.Kind), o.State, o.UpdatedAt, strconv.Itoa(o.Attempts), yesNo(o.EventsReleased))
-	}
-	return table.Write(w)
+	return e.write(w, format)
 }

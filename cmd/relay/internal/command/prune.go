@@ -39,11 +39,7 @@ func pruneCommand(p Process) *cobra.Command {
 	yes := c.Flags().Bool("yes", false, "Do not ask")
 	inGroup(c, commonFlags, "dry-run", "yes")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		loaded, err := load(settings.NeedDatabase)
-		if err != nil {
-			return err
-		}
-		pool, err := openPool(cmd.Context(), &loaded.Settings, 1)
+		pool, loaded, err := openLoaded(cmd.Context(), load)
 		if err != nil {
 			return err
 		}

@@ -35,11 +35,7 @@ func rebaseCommand(p Process) *cobra.Command {
 	lock := c.Flags().Duration("lock-timeout", 5*time.Second, "How long to wait for transactions that stage events")
 	inGroup(c, commonFlags, "dry-run", "yes", "lock-timeout")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		loaded, err := load(settings.NeedDatabase)
-		if err != nil {
-			return err
-		}
-		pool, err := openPool(cmd.Context(), &loaded.Settings, 1)
+		pool, loaded, err := openLoaded(cmd.Context(), load)
 		if err != nil {
 			return err
 		}

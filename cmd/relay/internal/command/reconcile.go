@@ -48,11 +48,7 @@ func reconcileCommand(p Process) *cobra.Command {
 		if err := checkWindow(since, until); err != nil {
 			return err
 		}
-		loaded, err := load(settings.NeedDatabase, settings.NeedNATS, settings.NeedStream)
-		if err != nil {
-			return err
-		}
-		pool, err := openPool(cmd.Context(), &loaded.Settings, 1)
+		pool, loaded, err := openLoaded(cmd.Context(), load, settings.NeedNATS, settings.NeedStream)
 		if err != nil {
 			return err
 		}

@@ -42,11 +42,7 @@ func statusCommand(p Process) *cobra.Command {
 		case *interval <= 0:
 			return exit.Errorf(exit.Usage, "--interval must be positive").WithHint("write a duration such as 500ms or 2s")
 		}
-		loaded, err := load(settings.NeedDatabase)
-		if err != nil {
-			return err
-		}
-		pool, err := openPool(cmd.Context(), &loaded.Settings, 1)
+		pool, loaded, err := openLoaded(cmd.Context(), load)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 
 // sweepOrder is what somebody asked for.
 type sweepOrder struct {
+	signature
 	manifest, results, seal string
-	actor, reason           string
 	limit                   int
 	wait                    time.Duration
 	apply, yes              bool
@@ -45,12 +45,11 @@ func sweepApplyCommand(p Process) *cobra.Command {
 	f.BoolVar(&o.apply, "apply", false, "Do it")
 	f.BoolVar(&o.yes, "yes", false, "Do not ask")
 	f.StringVar(&o.seal, "seal", "", "Seal of the manifest that was reviewed")
-	f.StringVar(&o.reason, "reason", "", "Why, 1 to 1024 bytes; kept in the results")
-	f.StringVar(&o.actor, "actor", "", "Who does it, 1 to 255 bytes; the user of this machine if not given")
 	f.StringVar(&o.results, "results", "", "File with what became of each; MANIFEST.results if not given")
 	f.IntVar(&o.limit, "limit", 0, "How many candidates to act on at most; all if not given")
 	f.DurationVar(&o.wait, "wait", 10*time.Second, "How long the lock of a candidate, or a transaction that a run left behind, is waited for")
-	inGroup(c, commonFlags, "apply", "yes", "seal", "reason", "actor", "results", "limit", "wait")
+	inGroup(c, commonFlags, "apply", "yes", "seal", "results", "limit", "wait")
+	o.flags(c, keptInResults)
 	open := sweepFlags(c, p)
 	format := outputFlag(c, output.Text, output.JSON, output.JSONL, output.Name)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -86,10 +85,7 @@ func (o *sweepOrder) check(cmd *cobra.Command, p Process) error {
 	if o.seal == "" {
 		return exit.Errorf(exit.Usage, "%s needs --seal", cmd.CommandPath()).WithHint("whoever reviewed the manifest has it: relay sweep plan printed it")
 	}
-	h := holdOrder{actor: o.actor, reason: o.reason} // the rules of who and why are the same
-	err := h.check(cmd, p, true)
-	o.actor = h.actor
-	return err
+	return o.signature.check(cmd, p)
 }
 
 // apply shows what would be done, asks, does it and says what was done.

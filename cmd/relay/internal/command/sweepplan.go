@@ -138,12 +138,7 @@ func (r *sweepPlan) write(w io.Writer, format output.Format) error {
 	case output.JSON:
 		return output.WriteJSON(w, format, r)
 	case output.Name:
-		for _, c := range r.candidates {
-			if _, err := fmt.Fprintln(w, c.ID); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeNames(w, r.candidates, func(c sweep.Planned) string { return c.ID })
 	}
 	so := ""
 	if r.More {

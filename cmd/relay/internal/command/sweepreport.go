@@ -140,10 +140,5 @@ func (r *sweepReport) writeNames(w io.Writer) error {
 			}
 		}
 	}
-	for _, id := range ids {
-		if _, err := fmt.Fprintln(w, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeNames(w, ids, itself)
 }

@@ -13,20 +13,36 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/internal/output"
 )
 
+// actChunk is how many things one transaction moves.
+const actChunk = 1000
+
 // bulkHelp is what every command says of itself that decides about many things.
 const bulkHelp = "\n\nWithout ids, the flags choose, and nothing is done without --apply. It shows what it would do, then asks;\n" +
 	"without a terminal, and with an output for programs, it needs --yes. --reason is kept and needed. Exit\n" +
 	"status 0 done, 1 not confirmed, 3 no such id, 6 some were not there any more."
 
-// bulk is a decision about things with ids: what was chosen, and how to do it.
+// bulk is a decision about things with ids: what was chosen, how to do it, and what is said of it.
 type bulk struct {
 	verb, done, noun, database string
+	of                         string // which of those in the database, such as " of group orders"; "" for all
 	byFlags                    bool
-	asked                      []int64 // ids that were named
-	matching                   int64   // also beyond the limit
-	ids                        []int64 // chosen
+	asked                      []int64  // ids that were named
+	missing                    []string // named, and not there
+	matching                   int64    // also beyond the limit
+	ids                        []int64  // chosen
 	table                      *output.Table
 	act                        func(ctx context.Context, ids []int64) ([]int64, error)
+	tells                      bool                    // on stderr how far it is
+	data                       func(r *bulkReport) any // what JSON has; nil for the report itself
+	words                      bulkWords
+}
+
+// bulkWords are what a bulk says that knows what it is about.
+type bulkWords struct {
+	absent           func(missing string) error // of what was named nothing is there
+	look             string                     // what to do before a decision
+	missingHint      string
+	fewer, fewerHint string // some were not there any more when it came to them
 }
 
 // bulkReport is what a bulk would do, and then what it did: a contract, only ever added to.
@@ -54,13 +70,13 @@ func idsOf(cmd *cobra.Command, args []string) ([]int64, error) {
 }
 
 // checkBulk refuses an order that cannot be meant, before anything is connected to.
-func checkBulk(cmd *cobra.Command, p Process, who *decision, ids []int64, chosen bool, how string) error {
+func checkBulk(cmd *cobra.Command, p Process, who *decision, ids int, chosen bool, how string) error {
 	switch {
-	case len(ids) > 0 && chosen:
+	case ids > 0 && chosen:
 		return exit.Errorf(exit.Usage, "%s takes ids or flags that choose, and not both", cmd.CommandPath()).WithHint("leave one of them out")
-	case len(ids) == 0 && !chosen:
+	case ids == 0 && !chosen:
 		return exit.Errorf(exit.Usage, "%s: nothing is chosen", cmd.CommandPath()).WithHint("name ids, or choose by %s", how)
-	case len(ids) == 0 && !who.apply: // a dry run
+	case ids == 0 && !who.apply: // a dry run
 		return nil
 	}
 	return who.check(cmd, p)
@@ -68,15 +84,9 @@ func checkBulk(cmd *cobra.Command, p Process, who *decision, ids []int64, chosen
 
 // carryOut shows the plan, asks, does it and says what was done.
 func (b *bulk) carryOut(cmd *cobra.Command, who *decision, format output.Format) error {
-	report := &bulkReport{Action: b.verb, Database: b.database, Matching: b.matching, Planned: len(b.ids), Missing: []string{}, IDs: texts(b.ids)}
-	for _, id := range b.asked {
-		if !slices.Contains(b.ids, id) {
-			report.Missing = append(report.Missing, strconv.FormatInt(id, 10))
-		}
-	}
+	report := &bulkReport{Action: b.verb, Database: b.database, Matching: b.matching, Planned: len(b.ids), Missing: append([]string{}, b.missing...), IDs: texts(b.ids)}
 	if len(b.ids) == 0 && !b.byFlags {
-		return exit.Errorf(exit.NotFound, "there is no %s %s to %s in %s", b.noun, strings.Join(report.Missing, ", "), b.verb, b.database).
-			WithHint("another state than this needs, or gone: list and show say so")
+		return b.words.absent(strings.Join(b.missing, ", "))
 	}
 	if len(b.ids) == 0 || b.byFlags && !who.apply {
 		return b.write(cmd, report, format)
@@ -86,7 +96,7 @@ func (b *bulk) carryOut(cmd *cobra.Command, who *decision, format output.Format)
 			return err
 		}
 	}
-	look := "see show first"
+	look := b.words.look
 	if b.byFlags {
 		look = "leave --apply out to see the plan only"
 	}
@@ -112,9 +122,22 @@ func (b *bulk) inChunks(cmd *cobra.Command) (done []int64, err error) {
 		if err != nil {
 			return done, err
 		}
-		progress.say("%s of %s", output.Number(int64(len(done))), output.Count(int64(len(b.ids)), b.noun))
+		if b.tells {
+			progress.say("%s of %s", output.Number(int64(len(done))), output.Count(int64(len(b.ids)), b.noun))
+		}
 	}
 	return done, nil
+}
+
+// without returns those of the ids that were named which are not among those that were chosen.
+func without(named, chosen []int64) []string {
+	var missing []string
+	for _, id := range named {
+		if !slices.Contains(chosen, id) {
+			missing = append(missing, strconv.FormatInt(id, 10))
+		}
+	}
+	return missing
 }
 
 func texts(ids []int64) []string {
@@ -128,17 +151,17 @@ func texts(ids []int64) []string {
 func (b *bulk) write(cmd *cobra.Command, r *bulkReport, format output.Format) error {
 	w := cmd.OutOrStdout()
 	if format != output.Text {
-		return r.writeData(cmd, format)
+		return b.writeData(cmd, r, format)
 	}
 	if len(b.ids) == 0 {
-		_, err := fmt.Fprintf(w, "No %s in %s is chosen.\n", b.noun, b.database)
+		_, err := fmt.Fprintf(w, "No %s%s in %s is chosen.\n", b.noun, b.of, b.database)
 		return err
 	}
 	count := output.Count(int64(len(b.ids)), b.noun)
 	if int64(len(b.ids)) < b.matching {
 		count = fmt.Sprintf("%s of %s (--limit)", output.Number(int64(len(b.ids))), output.Count(b.matching, b.noun))
 	}
-	if _, err := fmt.Fprintf(w, "%s %s in %s:\n\n", b.verb, count, b.database); err != nil {
+	if _, err := fmt.Fprintf(w, "%s %s%s in %s:\n\n", b.verb, count, b.of, b.database); err != nil {
 		return err
 	}
 	if err := b.table.Write(w); err != nil {
@@ -158,22 +181,21 @@ func (b *bulk) write(cmd *cobra.Command, r *bulkReport, format output.Format) er
 
 func (b *bulk) writeDone(cmd *cobra.Command, r *bulkReport, format output.Format) error {
 	if format != output.Text {
-		return r.writeData(cmd, format)
+		return b.writeData(cmd, r, format)
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s %s.\n", b.done, output.Count(int64(len(r.IDs)), b.noun))
 	return err
 }
 
-func (r *bulkReport) writeData(cmd *cobra.Command, format output.Format) error {
+func (b *bulk) writeData(cmd *cobra.Command, r *bulkReport, format output.Format) error {
 	if format != output.Name {
-		return output.WriteJSON(cmd.OutOrStdout(), format, r)
-	}
-	for _, id := range r.IDs {
-		if _, err := fmt.Fprintln(cmd.OutOrStdout(), id); err != nil {
-			return err
+		var data any = r
+		if b.data != nil {
+			data = b.data(r)
 		}
+		return output.WriteJSON(cmd.OutOrStdout(), format, data)
 	}
-	return nil
+	return writeNames(cmd.OutOrStdout(), r.IDs, itself)
 }
 
 // outcome is how the command ends: with what stopped it, or because not everything was there.
@@ -185,10 +207,10 @@ func (b *bulk) outcome(r *bulkReport, err error) error {
 	case err != nil:
 		return err
 	case len(r.Missing) > 0:
-		return exit.Errorf(exit.Partial, "not there: %s", strings.Join(r.Missing, ", ")).WithHint("another state than this needs, or gone: show says who moved it")
+		return exit.Errorf(exit.Partial, "not there: %s", strings.Join(r.Missing, ", ")).WithHint("%s", b.words.missingHint)
 	case len(r.IDs) < r.Planned:
-		return exit.Errorf(exit.Partial, "%s of %s: the others were moved by somebody meanwhile", output.Number(int64(len(r.IDs))), output.Count(int64(r.Planned), b.noun)).
-			WithHint("show says who moved them")
+		return exit.Errorf(exit.Partial, "%s of %s: %s", output.Number(int64(len(r.IDs))), output.Count(int64(r.Planned), b.noun), b.words.fewer).
+			WithHint("%s", b.words.fewerHint)
 	}
 	return nil
 }

@@ -1,0 +1,2 @@
+// Package null makes NULL of what a filter leaves out.
+package null
