@@ -25,7 +25,8 @@ type Config struct {
 	// Defaults to that.
 	Prefix string
 	// Epoch tells this replay from others in its message ids, 1 or more. Defaults to the
-	// seconds since 1970 by the clock of the database.
+	// microseconds since 1970 by the clock of the database. The stream drops what has the ids of another replay
+	// within its dedup window.
 	Epoch int64
 	// After continues a replay behind this number of the log. Defaults to the beginning of the window.
 	After int64

@@ -10,7 +10,7 @@
 //
 // # Message ids
 //
-// Every message has the id of its event with an epoch: MsgID.r1796000000. Its subject may have
+// Every message has the id of its event with an epoch: MsgID.r1796000000000000. Its subject may have
 // another prefix; the event in it is the same, with its id, so consumers that keep what they did
 // do nothing twice. The epoch is what makes the stream take a message that it has.
 // Repeating a replay under its epoch publishes nothing twice within the dedup window of the stream.

@@ -69,12 +69,12 @@ func (p *Plan) read(ctx context.Context, tx pgx.Tx, cfg Config) error {
 	}
 	sql := statements(p.Schema)
 	var group bool
-	var second int64 // one clock numbers all replays, wherever they are started
-	if err := tx.QueryRow(ctx, sql["group"], p.Group).Scan(&group, &second); err != nil {
+	var now int64 // one clock numbers all replays, wherever they are started
+	if err := tx.QueryRow(ctx, sql["group"], p.Group).Scan(&group, &now); err != nil {
 		return err
 	}
 	if p.Epoch == 0 {
-		p.Epoch = second
+		p.Epoch = now
 	}
 	if !group {
 		return fmt.Errorf("group %s: %w", p.Group, ErrNoGroup)

@@ -199,6 +199,22 @@ func TestRefusedEventsAreLeftOut(t *testing.T) {
 	}
 }
 
+// TestReplaysOneAfterTheOther: each has ids of its own, also within one second.
+func TestReplaysOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.stage("t", "k", 10)
+	s.drain()
+	for range 5 {
+		if r := s.replays(); r.Published != 10 {
+			t.Errorf("result %+v", r)
+		}
+	}
+	if n := len(s.messages(streamName)); n != 60 {
+		t.Errorf("the stream has %d messages, want 60", n)
+	}
+}
+
 // TestInterrupted: a replay that is stopped goes on where it was.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()

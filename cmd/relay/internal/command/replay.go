@@ -40,7 +40,7 @@ func replayCommand(p Process) *cobra.Command {
 	f.StringVar(&cfg.Type, "type", "", "Only events of this type")
 	f.StringVar(&cfg.Key, "key", "", "Only events of this ordering key")
 	f.StringVar(&cfg.Prefix, "to-prefix", "", "What {prefix} stands for in the subjects, instead of --subject-prefix")
-	f.Int64Var(&cfg.Epoch, "epoch", 0, "Number of this replay in the message ids; the present second if not given")
+	f.Int64Var(&cfg.Epoch, "epoch", 0, "Number of this replay in the message ids; the present microsecond if not given")
 	f.Int64Var(&cfg.After, "after", 0, "Go on behind this number of the log, under the same --epoch")
 	f.Int64Var(&cfg.Limit, "limit", 0, "How many events at most; all if not given")
 	f.Float64Var(&cfg.Rate, "rate", 0, "How many events in a second; as many as it takes if not given")
