@@ -2,6 +2,7 @@ package repair
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/consumers/effects"
@@ -69,8 +70,8 @@ func (c Config) judged() (Config, error) {
 		problem = fmt.Sprintf("schema %q is not a plain lower-case identifier", c.Schema)
 	case c.Mode != Plan && c.Mode != Rehearse && c.Mode != Apply:
 		problem = fmt.Sprintf("mode %q: must be plan, rehearse or apply", c.Mode)
-	case c.Mode == Apply && (c.Actor == "" || len(c.Actor) > 64):
-		problem = "actor: must be 1 to 64 bytes"
+	case c.Mode == Apply && (c.Actor == "" || len(c.Actor) > 64 || strings.ContainsAny(c.Actor, "()")):
+		problem = "actor: must be 1 to 64 bytes, without brackets"
 	case c.Mode == Apply && (c.Reason == "" || len(c.Reason) > 800):
 		problem = "reason: must be 1 to 800 bytes"
 	case c.LockTimeout < time.Millisecond:
@@ -81,7 +82,7 @@ func (c Config) judged() (Config, error) {
 	return c, fmt.Errorf("repair: %w", &effects.Error{Problems: []string{problem}})
 }
 
-// told is the reason in the ledger.
+// told is the reason in the ledger, with the actor in the last brackets.
 func (c Config) told() string {
 	if c.Mode != Apply {
 		return "rehearsal"

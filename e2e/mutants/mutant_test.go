@@ -87,6 +87,8 @@ func TestVerdictOfTests(t *testing.T) {
 		"ok  \tx/y\t1.2s [no tests to run]\n":                 {nil, "", false},
 		"--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/b\nFAIL": {exit, "TestA", true},
 		"# x/y\n./a.go:1: undefined\nFAIL":                    {exit, "", false},
+		"panic: test timed out after 9m\n\trunning tests:\n\t\tTestA (8m0s)\n\t\tTestB/c (1s)\n\ngoroutine 1 [running]:": {exit, "TestA,TestB/c", true},
+		"panic: something else\n\ngoroutine 1 [running]:\nFAIL":                                                          {exit, "", false},
 	} {
 		names, err := verdict(text, want.err)
 		if (err == nil) != want.is || strings.Join(names, ",") != want.failed {

@@ -13,7 +13,9 @@ import (
 
 var (
 	failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
-	none   = regexp.MustCompile(`(?m)^ok .*\[no tests to run\]$`)
+	// hung are the tests that ran when the time of all was over: "running tests:" and a line each.
+	hung = regexp.MustCompile(`(?m)^\t+(Test\S+) \(\S+\)$`)
+	none = regexp.MustCompile(`(?m)^ok .*\[no tests to run\]$`)
 )
 
 // suite runs the tests that should see a mutant, without it first, and returns those that failed with it.
@@ -54,6 +56,11 @@ func verdict(text string, err error) ([]string, error) {
 	var names []string
 	for _, match := range failed.FindAllStringSubmatch(text, -1) {
 		names = append(names, match[1])
+	}
+	if err != nil && strings.Contains(text, "panic: test timed out") {
+		for _, match := range hung.FindAllStringSubmatch(text, -1) {
+			names = append(names, match[1])
+		}
 	}
 	switch {
 	case err == nil && none.MatchString(text):

@@ -12,9 +12,13 @@ import (
 type Fate struct {
 	Retry *Retry // nil unless the event waits for one
 	// Batches are the settled batches that may have the event, oldest first. Only a single one is
-	// known to have it; several have ranges that overlap, as when transactions overlapped.
+	// known to have it; several have ranges that overlap, as when transactions overlapped. They are the first
+	// [MostBatches] at most.
 	Batches []Batch
 }
+
+// MostBatches is how many batches a Fate has at most; batches.sql says the same.
+const MostBatches = 100
 
 // Retry is how an event waits after it, or an earlier one of its key, was refused.
 type Retry struct {

@@ -40,6 +40,9 @@ func auditFlags(c *cobra.Command) func() (audit.Filter, error) {
 	inGroup(c, commonFlags, "since", "until", "actor", "what", "newest")
 	complete(c, "what", auditWords())
 	return func() (audit.Filter, error) {
+		if err := checkWindow(since, until); err != nil {
+			return f, err
+		}
 		f.Since, f.Until = since.at, until.at
 		return f, checkWords("what", auditWords(), f.What...)
 	}

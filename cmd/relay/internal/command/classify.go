@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/nats-io/nats.go"
@@ -90,6 +91,9 @@ func classifyDatabase(err error) *exit.Error {
 	var connect *pgconn.ConnectError
 	if errors.As(err, &server) {
 		e := &exit.Error{Code: exit.Unavailable, Err: err, Hint: "see SQLSTATE " + server.Code}
+		if strings.HasPrefix(server.Code, "22") { // data exception: text that the database cannot take
+			e.Code, e.Hint = exit.Usage, "an argument has a value that the database does not take"
+		}
 		switch server.Code {
 		case "28P01", "28000":
 			e.Code, e.Hint = exit.Denied, "check the user and the password of the database"

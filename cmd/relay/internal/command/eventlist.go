@@ -39,6 +39,9 @@ func eventListCommand(p Process) *cobra.Command {
 		if err := checkLimit(filter.Limit); err != nil {
 			return err
 		}
+		if err := checkWindow(since, until); err != nil {
+			return err
+		}
 		if err := checkWords("state", wordsOf(events.States()), state); err != nil {
 			return err
 		}

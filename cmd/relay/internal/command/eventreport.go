@@ -106,6 +106,15 @@ func (r *eventRetry) text() string {
 	return "to be tried at " + r.NextAt
 }
 
+// batchesText says how many batches may have the event.
+func (v *eventView) batchesText() string {
+	text := strconv.Itoa(len(v.Batches)) + " batches"
+	if len(v.Batches) == events.MostBatches {
+		text += " or more"
+	}
+	return text
+}
+
 func eventBatchesOf(list []events.Batch) []laneBatch {
 	all := make([]relay.LaneBatch, 0, len(list))
 	for _, b := range list {

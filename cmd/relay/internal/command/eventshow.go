@@ -168,6 +168,9 @@ func (v *eventView) write(w io.Writer) error {
 	table.Add("payload", v.payloadText())
 	table.Add("position", fmt.Sprintf("lane %d seq %s", v.Lane, v.Seq))
 	table.Add("staged", plain(v.StagedAt))
+	if len(v.Batches) == events.MostBatches {
+		table.Add("settled", "in one of "+v.batchesText()+", of which these are the first")
+	}
 	for _, b := range v.Batches {
 		name := "settled"
 		if len(v.Batches) > 1 {

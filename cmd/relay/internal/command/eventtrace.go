@@ -168,7 +168,7 @@ func (v *eventView) steps() []eventStep {
 	for i, b := range v.fate.Batches {
 		detail := v.Batches[i].text()
 		if len(v.Batches) > 1 {
-			detail = fmt.Sprintf("here, or in another of %d batches: %s", len(v.Batches), detail)
+			detail = fmt.Sprintf("here, or in another of %s: %s", v.batchesText(), detail)
 		}
 		add(b.SettledAt, "settled", detail, "", "")
 	}
