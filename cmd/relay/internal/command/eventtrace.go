@@ -104,8 +104,8 @@ func (l *eventLog) traces(ctx context.Context, id string) ([]*eventTrace, error)
 func (l *eventLog) dropped(ctx context.Context, id string) ([]*eventTrace, error) {
 	steps, why, err := l.decisions(ctx, id, outbox.Hold{})
 	if err == nil && why != "" {
-		err = exit.Errorf(exit.Denied, "the log does not have an event %s, and it may have been dropped while it was held: not shown is %s", plain(id), why).
-			WithHint("log in as one of them")
+		err = exit.Errorf(exit.Denied, "the log does not have an event %s, and if it was dropped while it was held, the audit of holds knows, which this login may not read", plain(id)).
+			WithHint("log in as operator or auditor")
 	}
 	if err != nil || len(steps) == 0 {
 		return nil, err
