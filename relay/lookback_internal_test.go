@@ -48,13 +48,15 @@ func newLookBackBench(t *testing.T, cfg jetstream.StreamConfig, urls ...string) 
 		t.Fatal(err)
 	}
 	cfg.Name, cfg.Subjects = "EVENTS", []string{"events.>"}
-	deadline := time.Now().Add(generous)
-	for _, err = b.admin.CreateOrUpdateStream(t.Context(), cfg); err != nil; _, err = b.admin.CreateOrUpdateStream(t.Context(), cfg) {
+	for deadline := time.Now().Add(generous); ; {
+		_, err := b.admin.CreateOrUpdateStream(t.Context(), cfg)
+		if err == nil {
+			return b
+		}
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
 	}
-	return b
 }
 
 func idAt(n int) string { return "id-" + strconv.Itoa(n) }
@@ -74,8 +76,8 @@ func (b *lookBackBench) publish(from, to int) {
 	for n, ack := range acks {
 		select {
 		case <-ack.Ok():
-		case err := <-ack.Err():
-			if _, err = b.admin.Publish(b.t.Context(), "events.x", nil, jetstream.WithMsgID(idAt(n))); err != nil {
+		case <-ack.Err():
+			if _, err := b.admin.Publish(b.t.Context(), "events.x", nil, jetstream.WithMsgID(idAt(n))); err != nil {
 				b.t.Fatal(err)
 			}
 		case <-b.t.Context().Done():

@@ -34,7 +34,7 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 	chosen := chosenEffectsFlags(c)
 	f := c.Flags()
 	export := f.String("export", "", "File of the provider: one that ends in .json, .jsonl or .ndjson has objects, any other is CSV")
-	records := f.Int64("records", 0, "How many records the export has, as the provider says: any other number is refused, and the last line needs no line break")
+	records := f.Int("records", 0, "How many records the export has, as the provider says: any other number is refused, and the last line needs no line break")
 	f.Var(&since, "since", "Only what was stored, or made, at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
 	f.Var(&until, "until", "Only what was stored, or made, before this time")
 	examples := f.Int("examples", 10, "How many examples of each class to show, 0 to 1000")
@@ -78,7 +78,7 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 		}
 		defer done()
 		if counted {
-			truth = reconcile.Counted(truth, *records)
+			truth = reconcile.Counted(truth, int64(*records))
 		}
 		progress := newProgress(cmd.ErrOrStderr())
 		cfg.Progress = func(records, rows int64) {
