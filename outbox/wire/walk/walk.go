@@ -220,18 +220,12 @@ func (w *walker) ask(ctx context.Context) error {
 	case info.Delivered.Stream >= w.stream.State.LastSeq:
 		w.done = true
 	case info.NumPending > 0:
-	case besideLeader(info, stream):
+	case BesideLeader(info, stream):
 		w.done = true
 	default:
 		w.drop()
 	}
 	return nil
-}
-
-// besideLeader reports whether a consumer is on the server that leads its stream. A server alone names no leader of
-// consumers.
-func besideLeader(consumer *jetstream.ConsumerInfo, stream *jetstream.StreamInfo) bool {
-	return consumer.Cluster == nil || stream.Cluster != nil && consumer.Cluster.Leader == stream.Cluster.Leader
 }
 
 // same asks for the stream, and whether it is the one that it was.
