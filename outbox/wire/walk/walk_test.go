@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/e2e/fault"
+	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
@@ -60,12 +61,12 @@ func TestStreamThatLosesItsTail(t *testing.T) {
 // TestReadingGoesOn after what it reads with was lost, and hands on each message once.
 func TestReadingGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(b *bench, stop func(), start func() error) error{
-		"the broker restarts": func(_ *bench, stop func(), start func() error) error {
-			stop()
-			return start()
+	for name, lose := range map[string]func(b *bench, server *harness.NATS, proxy *fault.NATSProxy) error{
+		"the broker restarts": func(_ *bench, server *harness.NATS, _ *fault.NATSProxy) error {
+			server.Stop()
+			return server.Start()
 		},
-		"the consumer is deleted": func(b *bench, _ func(), _ func() error) error {
+		"the consumer is deleted": func(b *bench, _ *harness.NATS, _ *fault.NATSProxy) error {
 			for name := range b.stream.ConsumerNames(b.t.Context()).Name() {
 				if err := b.stream.DeleteConsumer(b.t.Context(), name); err != nil {
 					return err
@@ -73,15 +74,27 @@ func TestReadingGoesOn(t *testing.T) {
 			}
 			return nil
 		},
-		"the connection is lost": func(b *bench, _ func(), _ func() error) error { return b.js.Conn().ForceReconnect() },
+		"messages are lost with the connection": func(_ *bench, _ *harness.NATS, proxy *fault.NATSProxy) error {
+			if proxy.CutAll() == 0 {
+				return errors.New("there was no connection")
+			}
+			return nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := outboxtest.NewNATS(t)
-			b := newBench(t, 1, server.URL())
+			proxy, err := fault.NewNATSProxy(server.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = proxy.Close() })
+			b := newBench(t, 1, proxy.URL())
 			b.publish(0, many)
+			slow := proxy.AddLink(fault.LinkRule{Fault: fault.Slow, BytesPerSecond: 1 << 20}) // so that many are on their way
 			r := b.walk(t.Context(), b.info(), walk.Config{}, func() {
-				if err := lose(b, server.Stop, server.Start); err != nil {
+				defer slow.Remove()
+				if err := lose(b, server, proxy); err != nil {
 					t.Error(err)
 				}
 			})
@@ -197,10 +210,10 @@ func TestReplicaThatLags(t *testing.T) {
 		t.Fatal(err)
 	}
 	described := b.info()
-	for range 6 {
-		b.wants(b.walk(t.Context(), described, walk.Config{HeadersOnly: true}, nil), 1, whole)
+	for range 10 {
 		b.wants(b.walk(t.Context(), described, walk.Config{From: half, HeadersOnly: true}, nil), half, whole)
 	}
+	b.wants(b.walk(t.Context(), described, walk.Config{HeadersOnly: true}, nil), 1, whole)
 	// Also where the last messages are gone, only the leader knows the end.
 	if err := cluster.AwaitStream(t.Context(), streamName); err != nil {
 		t.Fatal(err)
