@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
 	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
@@ -98,9 +97,9 @@ func (r *Relay) storedSince(ctx context.Context, from uint64, want *wanted) (map
 	}
 	// What is in the stream and not found is published again, and a read that does not end stops the lane.
 	cfg := walk.Config{From: from + 1, HeadersOnly: true, Patience: lookBackPatience}
-	err = walk.Stream(ctx, r.js, stream.CachedInfo(), cfg, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
-		if id := m.Headers().Get(nats.MsgIdHdr); id != "" && want.has(id) {
-			ids[id] = meta.Sequence.Stream
+	err = walk.Stream(ctx, r.js, stream.CachedInfo(), cfg, func(m walk.Message) error {
+		if id := m.Header.Get(nats.MsgIdHdr); id != "" && want.has(id) {
+			ids[id] = m.Sequence
 		}
 		return nil
 	})

@@ -169,6 +169,21 @@ func TestLookBackFindsWhatIsLeft(t *testing.T) {
 	}
 }
 
+// TestLookBackInAWorkQueue, which has no consumer that only reads: a lane must not wait until its queue is empty.
+func TestLookBackInAWorkQueue(t *testing.T) {
+	t.Parallel()
+	b := newLookBackBench(t, jetstream.StreamConfig{Retention: jetstream.WorkQueuePolicy}, outboxtest.NewNATS(t).URL())
+	if _, err := b.admin.CreateConsumer(t.Context(), "EVENTS", jetstream.ConsumerConfig{Durable: "worker", AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
+		t.Fatal(err)
+	}
+	b.publish(0, 1000)
+	ids, err := b.look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.has(ids, 0, 1000)
+}
+
 // TestLookBackEnds whatever happens to the stream while it is read: a lane must not stand still.
 func TestLookBackEnds(t *testing.T) {
 	t.Parallel()

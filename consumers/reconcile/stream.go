@@ -39,17 +39,17 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", s.name, err)
 	}
-	return walk.Stream(ctx, s.js, found.CachedInfo(), walk.Config{Since: s.since, Patience: s.patience}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
-		if !s.until.IsZero() && !meta.Timestamp.Before(s.until) {
+	return walk.Stream(ctx, s.js, found.CachedInfo(), walk.Config{Since: s.since, Patience: s.patience}, func(m walk.Message) error {
+		if !s.until.IsZero() && !m.Stored.Before(s.until) {
 			return nil
 		}
-		return s.record(msg, meta.Sequence.Stream, each)
+		return s.record(m, each)
 	})
 }
 
 // record gives what one message tells. What is no event, or of another type, tells nothing.
-func (s *stream) record(msg jetstream.Msg, seq uint64, each func(Record) error) error {
-	e, err := wire.Decode(msg.Headers(), msg.Data())
+func (s *stream) record(m walk.Message, each func(Record) error) error {
+	e, err := wire.Decode(m.Header, m.Data)
 	if err != nil {
 		return nil // a consumer makes a dead letter of it
 	}
@@ -57,7 +57,7 @@ func (s *stream) record(msg jetstream.Msg, seq uint64, each func(Record) error) 
 	if !tells {
 		return nil
 	}
-	ref := fmt.Sprintf("event %s at %d", e.ID(), seq)
+	ref := fmt.Sprintf("event %s at %d", e.ID(), m.Sequence)
 	object, err := objectOf(e.Data())
 	if err != nil {
 		return &TruthError{Ref: ref, Reason: "has no JSON object as its data: " + err.Error(), hint: "told of the description names a type of event whose data cannot be read"}

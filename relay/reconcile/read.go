@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
@@ -78,12 +77,12 @@ func (r *run) readStream(ctx context.Context, p part, judge func(*message)) erro
 	if !r.window.After.IsZero() {
 		cfg.Since = r.window.After.Add(-r.cfg.Skew)
 	}
-	return walk.Stream(ctx, r.js, r.stream, cfg, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	return walk.Stream(ctx, r.js, r.stream, cfg, func(m walk.Message) error {
 		r.progress(0, 1)
 		if p.n == 0 {
 			r.report.Messages++
 		}
-		if found, ok := r.messageOf(m.Headers(), m.Data(), meta, p.n == 0); ok && p.has(found.key, found.id) {
+		if found, ok := r.messageOf(m, p.n == 0); ok && p.has(found.key, found.id) {
 			judge(&found)
 		}
 		return nil
@@ -91,8 +90,8 @@ func (r *run) readStream(ctx context.Context, p part, judge func(*message)) erro
 }
 
 // messageOf reads a message. It is not ok for one that is not compared, which is counted.
-func (r *run) messageOf(header nats.Header, data []byte, meta *jetstream.MsgMetadata, count bool) (m message, ok bool) {
-	text := header.Get(nats.MsgIdHdr)
+func (r *run) messageOf(read walk.Message, count bool) (m message, ok bool) {
+	text := read.Header.Get(nats.MsgIdHdr)
 	id, replayed, ours := parseID(text)
 	if !ours || replayed {
 		if count {
@@ -100,19 +99,19 @@ func (r *run) messageOf(header nats.Header, data []byte, meta *jetstream.MsgMeta
 			if replayed {
 				class = Replayed
 			}
-			r.report.note(r.cfg.Examples, Example{Class: class, MessageID: text, StreamSeq: meta.Sequence.Stream})
+			r.report.note(r.cfg.Examples, Example{Class: class, MessageID: text, StreamSeq: read.Sequence})
 		}
 		return m, false
 	}
-	m = message{id: id, seq: meta.Sequence.Stream}
+	m = message{id: id, seq: read.Sequence}
 	if m.seq > r.before {
 		m.marks |= younger
 	}
-	if m.seq > r.since && meta.Timestamp.After(r.horizon) && !meta.Timestamp.Before(r.cfg.Since) &&
-		(r.cfg.Until.IsZero() || meta.Timestamp.Before(r.cfg.Until)) {
+	if m.seq > r.since && read.Stored.After(r.horizon) && !read.Stored.Before(r.cfg.Since) &&
+		(r.cfg.Until.IsZero() || read.Stored.Before(r.cfg.Until)) {
 		m.marks |= judged
 	}
-	c, err := r.digests.ofMessage(header, data)
+	c, err := r.digests.ofMessage(read.Header, read.Data)
 	if err != nil {
 		m.marks |= unreadable
 		return m, true

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
@@ -103,9 +102,9 @@ func (r *run) storedAfter(ctx context.Context, before uint64) (map[string]uint64
 		return nil, err
 	}
 	stored := map[string]uint64{}
-	err = walk.Stream(ctx, r.js, stream.CachedInfo(), walk.Config{From: before + 1, HeadersOnly: true}, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
-		if id := m.Headers().Get(nats.MsgIdHdr); stored[id] == 0 {
-			stored[id] = meta.Sequence.Stream
+	err = walk.Stream(ctx, r.js, stream.CachedInfo(), walk.Config{From: before + 1, HeadersOnly: true}, func(m walk.Message) error {
+		if id := m.Header.Get(nats.MsgIdHdr); stored[id] == 0 {
+			stored[id] = m.Sequence
 		}
 		return nil
 	})

@@ -23,6 +23,11 @@
 // pending, and nothing on its way, for a consumer that lies beside the leader. The broker puts each new consumer on
 // any of the replicas, so another one is made until that is so.
 //
+// # Work queues
+//
+// A work queue has no consumer that only reads. Its messages are asked for one by one, of the leader, which is slow
+// and takes nothing away from the workers.
+//
 // # What it never does
 //
 // It acknowledges nothing, changes nothing in the stream, and leaves only a consumer in memory, which the

@@ -117,8 +117,8 @@ func (b *bench) walk(ctx context.Context, described *jetstream.StreamInfo, cfg w
 	acted := make(chan struct{})
 	go func() {
 		var r read
-		r.err = walk.Stream(ctx, b.js, described, cfg, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
-			if r.seqs = append(r.seqs, meta.Sequence.Stream); len(r.seqs) == 1 && then != nil {
+		r.err = walk.Stream(ctx, b.js, described, cfg, func(m walk.Message) error {
+			if r.seqs = append(r.seqs, m.Sequence); len(r.seqs) == 1 && then != nil {
 				close(began)
 				<-acted
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -34,7 +35,7 @@ type Config struct {
 	// Since leaves out what was stored before it, by the clock of the broker. Not together with From. Defaults to
 	// no bound.
 	Since time.Time
-	// HeadersOnly leaves out the bodies.
+	// HeadersOnly says that the bodies are not needed.
 	HeadersOnly bool
 	// Patience is how long no message may come before the end. Defaults to 1 min.
 	Patience time.Duration
@@ -43,7 +44,7 @@ type Config struct {
 // Stream hands each message of a stream to each, from where the Config says to the one that was the last when the
 // description was taken. What each returns ends it, and is returned. Errors, beside that and the one of ctx:
 // [*EndError].
-func Stream(ctx context.Context, js jetstream.JetStream, described *jetstream.StreamInfo, cfg Config, each func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
+func Stream(ctx context.Context, js jetstream.JetStream, described *jetstream.StreamInfo, cfg Config, each func(Message) error) error {
 	if described.State.Msgs == 0 || cfg.From > described.State.LastSeq {
 		return nil
 	}
@@ -55,15 +56,25 @@ func Stream(ctx context.Context, js jetstream.JetStream, described *jetstream.St
 	return w.run(ctx)
 }
 
+// Message is a message of a stream.
+type Message struct {
+	Header   nats.Header
+	Data     []byte // may be left out with HeadersOnly
+	Sequence uint64
+	Stored   time.Time // by the clock of the broker
+}
+
 // walker is one reading. It belongs to one goroutine.
 type walker struct {
 	js     jetstream.JetStream
 	stream *jetstream.StreamInfo // as it was when the reading began
 	cfg    Config
-	each   func(jetstream.Msg, *jetstream.MsgMetadata) error
+	each   func(Message) error
 
-	at   uint64 // the sequence that was read last
-	done bool
+	at       uint64 // the sequence that was read last
+	done     bool
+	oneByOne bool             // no consumer can be made
+	leader   jetstream.Stream // of oneByOne; nil until it was asked
 
 	consumer jetstream.Consumer // nil when one has to be made
 	messages jetstream.MessagesContext
@@ -116,10 +127,13 @@ func (w *walker) run(ctx context.Context) error {
 
 // look reads what comes within a time, and when nothing came it asks whether anything is left.
 func (w *walker) look(ctx context.Context, wait time.Duration) (some bool, err error) {
-	if w.consumer == nil {
+	if w.consumer == nil && !w.oneByOne {
 		if err := w.begin(ctx); err != nil {
 			return false, err
 		}
+	}
+	if w.oneByOne {
+		return w.get(ctx, wait)
 	}
 	look, cancel := context.WithTimeout(ctx, min(wait, w.cfg.Patience))
 	defer cancel()
@@ -153,14 +167,18 @@ func (w *walker) hand(msg jetstream.Msg) error {
 		return errGap
 	}
 	w.came++
-	seq := meta.Sequence.Stream
+	return w.pass(Message{Header: msg.Headers(), Data: msg.Data(), Sequence: meta.Sequence.Stream, Stored: meta.Timestamp})
+}
+
+// pass hands a message on if it is one of those that are read.
+func (w *walker) pass(m Message) error {
 	// A replica that lags begins earlier than it was told to: at its own end.
-	if seq > w.at && seq >= w.cfg.From && seq <= w.stream.State.LastSeq && !meta.Timestamp.Before(w.cfg.Since) {
-		if err := w.each(msg, meta); err != nil {
+	if m.Sequence > w.at && m.Sequence >= w.cfg.From && m.Sequence <= w.stream.State.LastSeq && !m.Stored.Before(w.cfg.Since) {
+		if err := w.each(m); err != nil {
 			return handed{err}
 		}
 	}
-	w.at = max(w.at, seq)
+	w.at = max(w.at, m.Sequence)
 	w.done = w.at >= w.stream.State.LastSeq
 	return nil
 }
@@ -181,10 +199,13 @@ func (w *walker) begin(ctx context.Context) error {
 	}
 	consumer, err := w.js.CreateConsumer(ctx, w.stream.Config.Name, cfg)
 	var api *jetstream.APIError
-	if errors.As(err, &api) && api.Code < 500 {
+	switch {
+	case errors.As(err, &api) && (api.ErrorCode == codeNeedsAck || api.ErrorCode == codeNotUnique):
+		w.oneByOne = true
+		return nil
+	case errors.As(err, &api) && api.Code < 500:
 		return final{err}
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	// A pull that is smaller than a message would wait for ever.

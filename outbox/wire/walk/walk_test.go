@@ -35,7 +35,7 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 	b.wants(b.walk(t.Context(), tail, walk.Config{From: many + 5}, nil), 1, 0)
 	b.wants(b.walk(t.Context(), tail, walk.Config{Since: time.Now().Add(time.Hour)}, nil), 1, 0)
 	wrong := errors.New("wrong")
-	err := walk.Stream(t.Context(), b.js, tail, walk.Config{}, func(jetstream.Msg, *jetstream.MsgMetadata) error { return wrong })
+	err := walk.Stream(t.Context(), b.js, tail, walk.Config{}, func(walk.Message) error { return wrong })
 	if !errors.Is(err, wrong) || err.Error() != "wrong" {
 		t.Errorf("whom it hands messages to fails: %v", err)
 	}
