@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 )
 
 // Range chooses messages of a stream by when they were stored, by the clock of the broker.
@@ -99,22 +101,38 @@ func (p *ReplayPlan) measure(ctx context.Context, js jetstream.JetStream, r Rang
 	return nil
 }
 
+// placements is how many consumers are made, at most, until one lies beside the leader of the stream.
+const placements = 100
+
 // from returns the sequence of the first message at a time or later, and how many there are from there on.
-// Only the broker knows; it says so of a consumer, which is made and removed.
+// Only the broker knows; it says so of a consumer, which is made and removed. The broker puts it on any replica, and
+// only beside the leader of the stream it can count all of it.
 func (p *ReplayPlan) from(ctx context.Context, js jetstream.JetStream, at time.Time) (seq, count uint64, err error) {
-	look, err := js.CreateConsumer(ctx, p.Stream, jetstream.ConsumerConfig{
-		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &at, MemoryStorage: true,
-		FilterSubject: p.config.FilterSubject, FilterSubjects: p.config.FilterSubjects, InactiveThreshold: 5 * time.Second,
-	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
+	for range placements {
+		stream, err := js.Stream(ctx, p.Stream)
+		if err != nil {
+			return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
+		}
+		look, err := js.CreateConsumer(ctx, p.Stream, jetstream.ConsumerConfig{
+			AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &at, MemoryStorage: true,
+			FilterSubject: p.config.FilterSubject, FilterSubjects: p.config.FilterSubjects, InactiveThreshold: 5 * time.Second,
+		})
+		if err != nil {
+			return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
+		}
+		info := look.CachedInfo()
+		if err := js.DeleteConsumer(ctx, p.Stream, info.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
+		}
+		if walk.BesideLeader(info, stream.CachedInfo()) {
+			return info.Delivered.Stream + 1, info.NumPending, nil
+		}
 	}
-	info := look.CachedInfo()
-	if err := js.DeleteConsumer(ctx, p.Stream, info.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
-	}
-	return info.Delivered.Stream + 1, info.NumPending, nil
+	return 0, 0, fmt.Errorf("look for the first message of a range: %w", errNoPlacement)
 }
+
+// errNoPlacement says that what a range has could not be counted.
+var errNoPlacement = errors.New("the broker puts no consumer beside the leader of the stream")
 
 // outstanding looks for a request that has not ended.
 func outstanding(ctx context.Context, js jetstream.JetStream, stream, consumer string) (*Outstanding, error) {

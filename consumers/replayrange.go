@@ -1,6 +1,7 @@
 package consumers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,11 @@ func (c *Consumer) replayRange(soft context.Context) (again bool, err error) {
 		return false, err
 	}
 	info := consumer.CachedInfo()
-	if info.NumAckPending == 0 && (info.NumPending == 0 || info.Delivered.Stream >= last) {
+	ended, err := c.rangeEnded(soft, info, last)
+	if err != nil {
+		return false, err
+	}
+	if ended {
 		return false, c.endRange(soft, info)
 	}
 	taken, err := c.takeRange(soft, consumer, last)
@@ -54,6 +59,43 @@ func (c *Consumer) findRange(soft context.Context) (consumer jetstream.Consumer,
 		return nil, 0, fmt.Errorf("consumer %s of stream %s is no request to replay: its metadata has no %s", rangeName(c.cfg.Name), c.cfg.Stream, rangeLast)
 	}
 	return consumer, last, nil
+}
+
+// rangeEnded reports whether a range has nothing left. Its consumer may be led by a replica that lacks some of the
+// stream, or have no leader yet, and then it is no end that nothing is pending.
+func (c *Consumer) rangeEnded(soft context.Context, info *jetstream.ConsumerInfo, last uint64) (bool, error) {
+	if info.NumAckPending > 0 {
+		return false, nil
+	}
+	if info.Delivered.Stream >= last || info.NumPending > 0 {
+		return info.Delivered.Stream >= last, nil
+	}
+	ctx, cancel := context.WithTimeout(soft, c.cfg.SettleTimeout)
+	defer cancel()
+	stream, err := c.js.Stream(ctx, c.cfg.Stream)
+	if err != nil {
+		return false, fmt.Errorf("look for the end of a range: %w", err)
+	}
+	// Any replica answers a direct get, also one that lags.
+	stream.CachedInfo().Config.AllowDirect = false
+	subjects := info.Config.FilterSubjects
+	if len(subjects) == 0 {
+		subjects = []string{cmp.Or(info.Config.FilterSubject, ">")}
+	}
+	next := max(info.Delivered.Stream+1, info.Config.OptStartSeq)
+	for _, subject := range subjects {
+		msg, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for the end of a range: %w", err)
+		}
+		if msg.Sequence <= last {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // takeRange handles some messages, and waits for them. They have no part in the room of those that are

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
 
@@ -101,6 +102,7 @@ func (e *WrongStreamError) Error() string {
 func hint(err error) string {
 	var api *jetstream.APIError
 	var wrong *WrongStreamError
+	var end *walk.EndError
 	switch {
 	case Classify(err) == Refused:
 		return "raise the limit that the error names on the stream or the server, or correct the event"
@@ -119,6 +121,8 @@ func hint(err error) string {
 		return "the subject belongs to another stream: run `relay stream plan`"
 	case errors.As(err, &api) && (api.ErrorCode == 10077 || api.ErrorCode == 10023 || api.ErrorCode == 10047):
 		return "the stream or the server is full: raise its limits or shorten its retention"
+	case errors.As(err, &end):
+		return end.Hint()
 	case errors.As(err, &api):
 		return "the server answered with JetStream error code " + strconv.Itoa(int(api.ErrorCode))
 	default:

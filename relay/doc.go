@@ -109,8 +109,9 @@
 // does not publish those again, so the stream gets no second copy however long the
 // outage was. A lane that leaves a pod before it was drained past that point goes to an
 // owner who looks back as well. Only ids that the lanes have not settled are kept, however long the stream
-// is. The dedup window remains the belt against what the dead owner still had
-// on its way.
+// is. The look-back ends where the leader of the stream says that it ends, whichever replica it reads from; where that is
+// not reached, nothing is published and it begins again. The dedup window remains the belt against what the dead
+// owner still had on its way.
 //
 // # Parts
 //

@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 )
+
+// lookBackPatience is how long a look-back waits for a message. Then the lane says that the broker is unavailable, and
+// looks back again after its pause.
+const lookBackPatience = 15 * time.Second
 
 // lookBack finds what a previous owner published and did not settle, for the lanes that one
 // claim took over without a clean hand-back. Every settle, and every renewal of an idle
@@ -90,38 +95,16 @@ func (r *Relay) storedSince(ctx context.Context, from uint64, want *wanted) (map
 	if state.Msgs == 0 || from >= state.LastSeq || len(want.hashes) == 0 {
 		return ids, nil
 	}
-	consumer, err := r.js.OrderedConsumer(ctx, r.cfg.Stream, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:   max(from+1, state.FirstSeq),
-		HeadersOnly:   true,
+	// What is in the stream and not found is published again, and a read that does not end stops the lane.
+	cfg := walk.Config{From: from + 1, HeadersOnly: true, Patience: lookBackPatience}
+	err = walk.Stream(ctx, r.js, stream.CachedInfo(), cfg, func(m walk.Message) error {
+		if id := m.Header.Get(nats.MsgIdHdr); id != "" && want.has(id) {
+			ids[id] = m.Sequence
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The last messages may have been deleted, so that the last sequence never comes: the end is
-	// also where nothing is pending.
-	if info := consumer.CachedInfo(); info != nil && info.NumPending == 0 {
-		return ids, nil
-	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(1000))
-	if err != nil {
-		return nil, err
-	}
-	defer messages.Stop()
-	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return nil, err
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return nil, err
-		}
-		if id := m.Headers().Get(nats.MsgIdHdr); id != "" && want.has(id) {
-			ids[id] = meta.Sequence.Stream
-		}
-		if meta.Sequence.Stream >= state.LastSeq || meta.NumPending == 0 {
-			return ids, nil
-		}
-	}
+	return ids, nil
 }

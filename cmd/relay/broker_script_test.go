@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -11,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/relay"
@@ -48,6 +50,33 @@ func cmdStream(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	_, err = brokerOf(ts).CreateStream(worldOf(ts).Context(), jetstream.StreamConfig{Name: args[0], Subjects: []string{args[1]}, Duplicates: window})
 	ts.Check(err)
+}
+
+// cmdMadeAnew has a stream deleted and made anew just before the next consumer is made on it: "madeanew NAME SUBJECT".
+func cmdMadeAnew(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: madeanew NAME SUBJECT")
+	}
+	js, ctx := brokerOf(ts), worldOf(ts).Context()
+	proxy, err := fault.NewNATSProxy(ts.Getenv("RELAY_NATS_URL"))
+	ts.Check(err)
+	ts.Defer(func() { _ = proxy.Close() })
+	once := false
+	proxy.Add(fault.NATSRule{Do: fault.Swallow(), Match: func(m *fault.NATSMessage) bool {
+		if once || m.Point != fault.OnRequest || !strings.HasPrefix(m.Subject, "$JS.API.CONSUMER.CREATE."+args[0]+".") {
+			return false
+		}
+		once = true
+		err := js.DeleteStream(ctx, args[0])
+		if err == nil {
+			_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: args[0], Subjects: []string{args[1]}})
+		}
+		if err != nil {
+			worldOf(ts).Errorf("make stream %s anew: %v", args[0], err)
+		}
+		return false // the request goes on, to the new stream
+	}})
+	ts.Setenv("RELAY_NATS_URL", proxy.URL())
 }
 
 // cmdDrain lets a relay publish to RELAY_STREAM and settle what waits.

@@ -183,3 +183,11 @@ func cmdExport(ts *testscript.TestScript, _ bool, args []string) {
 	lines := append(append([]string{"account,refund,cents"}, old.written...), args[1:]...)
 	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), args[0]), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 }
+
+// cmdOpenEnd takes the last line break out of a file.
+func cmdOpenEnd(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: openend FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.TrimSuffix(ts.ReadFile(args[0]), "\n")), 0o644))
+}

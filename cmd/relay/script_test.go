@@ -88,6 +88,8 @@ func TestScripts(t *testing.T) {
 			"rolefile": cmdRoleFile,
 			"busyport": cmdBusyPort,
 
+			"madeanew":  cmdMadeAnew,
+			"openend":   cmdOpenEnd,
 			"sqlfile":   cmdSQLFile,
 			"await":     cmdAwait,
 			"consume":   cmdConsume,

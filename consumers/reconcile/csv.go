@@ -36,6 +36,9 @@ func readCSV(ctx context.Context, e *export, each func(Record) error) error {
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
+			if e.openEnd {
+				return nil
+			}
 			return end.complete(ref)
 		}
 		if err != nil {
@@ -119,5 +122,5 @@ func (e *ending) complete(ref string) error {
 	if e.last == '\n' {
 		return nil
 	}
-	return &TruthError{Ref: ref, Reason: "the file ends within it", hint: "get the whole export; if this is all of it, add a line break at its end"}
+	return &TruthError{Ref: ref, Reason: "the file ends within it", hint: "get the whole export; if the provider ends no last line, say with --records how many records it tells, or add a line break once you know that this is all"}
 }

@@ -15,7 +15,9 @@ type export struct {
 	name string
 	from io.Reader
 	t    effects.Table
-	read func(ctx context.Context, e *export, each func(Record) error) error
+	// openEnd: the last line of a CSV file may lack its line break.
+	openEnd bool
+	read    func(ctx context.Context, e *export, each func(Record) error) error
 }
 
 func (e *export) Name() string { return e.name }
@@ -25,10 +27,10 @@ func (e *export) Records(ctx context.Context, each func(Record) error) error {
 }
 
 // CSV is an export in RFC 4180: a line of headings, then a line for each record, each with as many cells, and
-// a line break at the end of the last too. The columns of the account and of the key's parts must be there, and
+// a line break at the end of the last too, unless it is [Counted]. The columns of the account and of the key's parts must be there, and
 // no column that is compared twice. The line of headings alone says that there is nothing. It is read once.
 func CSV(name string, from io.Reader, t effects.Table) Truth {
-	return &export{name, from, t.WithDefaults(), readCSV}
+	return &export{name: name, from: from, t: t.WithDefaults(), read: readCSV}
 }
 
 // JSON is an export of objects: one array of them and nothing behind it, or one after the other, as in JSON
@@ -36,7 +38,7 @@ func CSV(name string, from io.Reader, t effects.Table) Truth {
 // cut between two of them cannot be told from a whole one, and an array can. It is read once. Numbers are compared
 // as they are written.
 func JSON(name string, from io.Reader, t effects.Table) Truth {
-	return &export{name, from, t.WithDefaults(), readJSON}
+	return &export{name: name, from: from, t: t.WithDefaults(), read: readJSON}
 }
 
 // utf8Mark is the byte order mark that spreadsheets write.

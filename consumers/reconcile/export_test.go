@@ -51,6 +51,10 @@ func TestExportsThatAreAccepted(t *testing.T) {
 		"CSV, other columns twice":    {csvExport("id,,acct,,note,cents,note\none,,a,,x,500,y\n"), 1},
 		"CSV without an attribute":    {csvExport("id,acct\none,a\n"), 1},
 		"CSV of nothing":              {csvExport(headings), 0},
+		"CSV, counted":                {reconcile.Counted(csvExport(headings+"one,a,500\r\ntwo,a,300"), 2), 2},
+		"CSV, counted, with its end":  {reconcile.Counted(csvExport(headings+"one,a,500\ntwo,a,300\n"), 2), 2},
+		"CSV, counted, of nothing":    {reconcile.Counted(csvExport(strings.TrimSpace(headings)), 0), 0},
+		"lines, counted":              {reconcile.Counted(jsonExport(objectOne+"\n"+objectTwo), 2), 2},
 	} {
 		if all, err := records(t, c.truth); err != nil || len(all) != c.want {
 			t.Errorf("%s: %d records, want %d: %v", name, len(all), c.want, err)
@@ -98,9 +102,15 @@ func TestExportsThatAreRefused(t *testing.T) {
 		"CSV, old line breaks":               {csvExport("id,acct,cents\rone,a,500\rtwo,a,300\n"), "export.csv line 1: lines end with CR alone", "CRLF"},
 		"CSV, short line":                    {csvExport(headings + "one,a,500\ntwo,a\n"), "export.csv: record on line 3: wrong number of fields", "mend the export"},
 		"CSV, long line":                     {csvExport(headings + "one,a,500,x\n"), "export.csv: record on line 2: wrong number of fields", "mend the export"},
-		"CSV, cut cell":                      {csvExport(headings + "one,a,500\ntwo,a,30"), "export.csv line 3: the file ends within it", "line break"},
+		"CSV, cut cell":                      {csvExport(headings + "one,a,500\ntwo,a,30"), "export.csv line 3: the file ends within it", "--records"},
 		"CSV, cut headings":                  {csvExport("id,acct,cents"), "export.csv line 1: the file ends within it", "line break"},
 		"CSV, cut quotes":                    {csvExport(headings + "one,a,500\n\"tw\n"), "export.csv: parse error on line 3", "mend the export"},
+		"CSV, counted, cut between lines":    {reconcile.Counted(csvExport(headings+"one,a,500"), 2), "export.csv: has 1 records, and 2 were told", "whole export"},
+		"CSV, counted, more than told":       {reconcile.Counted(csvExport(headings+"one,a,500\ntwo,a,300\n"), 1), "export.csv: has 2 records, and 1 were told", "whole export"},
+		"CSV, counted, cut before a cell":    {reconcile.Counted(csvExport(headings+"one,a,500\ntwo,a"), 2), "export.csv: record on line 3: wrong number of fields", "mend the export"},
+		"CSV, counted, cut quotes":           {reconcile.Counted(csvExport(headings+"one,a,500\ntwo,a,\"30"), 2), "export.csv: parse error on line 3", "mend the export"},
+		"CSV, counted, no headings":          {reconcile.Counted(csvExport("one,a,500"), 1), `export.csv line 1: has no column "acct"`, "headings"},
+		"JSON, counted, cut between lines":   {reconcile.Counted(jsonExport(objectOne+"\n"), 2), "export.json: has 1 records, and 2 were told", "whole export"},
 		"CSV, stray quote":                   {csvExport(headings + "o\"ne,a,500\n"), "export.csv: parse error on line 2, column 2", "mend the export"},
 	} {
 		_, err := records(t, c.truth)

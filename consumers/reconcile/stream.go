@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/consumers/effects"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 )
 
 // stream is what events say.
@@ -17,15 +18,15 @@ type stream struct {
 	name         string
 	t            effects.Table
 	since, until time.Time
-	patience     time.Duration
+	patience     time.Duration // 0 is the default
 }
 
 // Stream is the truth of a stream: the events of the types that the description says tell the fact, stored
 // since a time and before another, by the clock of the broker; zero is no bound. It ends at the message
 // that was the last when it began, or where nothing is left when that one was deleted. Errors, beside those of the
-// broker: [*StallError] when no message comes for a minute and the end was not reached.
+// broker: [*walk.EndError] when its end could not be reached; nothing was compared then.
 func Stream(js jetstream.JetStream, name string, t effects.Table, since, until time.Time) Truth {
-	return &stream{js, name, t.WithDefaults(), since, until, streamPatience}
+	return &stream{js, name, t.WithDefaults(), since, until, 0}
 }
 
 func (s *stream) Name() string { return "stream " + s.name }
@@ -36,51 +37,19 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 	}
 	found, err := s.js.Stream(ctx, s.name)
 	if err != nil {
-		return s.failed(0, err)
+		return fmt.Errorf("read stream %s: %w", s.name, err)
 	}
-	r := &reading{s: s, last: found.CachedInfo().State.LastSeq}
-	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
-	if !s.since.IsZero() {
-		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &s.since
-	}
-	if r.consumer, err = found.OrderedConsumer(ctx, cfg); err != nil {
-		return s.failed(0, err)
-	}
-	info, err := r.consumer.Info(ctx)
-	if err != nil {
-		return s.failed(0, err)
-	}
-	if info.NumPending == 0 {
-		return nil
-	}
-	if r.messages, err = r.consumer.Messages(jetstream.PullHeartbeat(streamHeartbeat)); err != nil {
-		return s.failed(0, err)
-	}
-	defer r.messages.Stop()
-	defer context.AfterFunc(ctx, r.messages.Stop)()
-	for {
-		msg, err := r.next(ctx)
-		if err != nil || msg == nil {
-			return err
-		}
-		if r.at.Sequence.Stream <= r.last && (s.until.IsZero() || r.at.Timestamp.Before(s.until)) {
-			if err := s.record(msg, r.at.Sequence.Stream, each); err != nil {
-				return err
-			}
-		}
-		if r.at.Sequence.Stream >= r.last || r.at.NumPending == 0 {
+	return walk.Stream(ctx, s.js, found.CachedInfo(), walk.Config{Since: s.since, Patience: s.patience}, func(m walk.Message) error {
+		if !s.until.IsZero() && !m.Stored.Before(s.until) {
 			return nil
 		}
-	}
-}
-
-func (s *stream) failed(after uint64, err error) error {
-	return fmt.Errorf("read stream %s after sequence %d: %w", s.name, after, err)
+		return s.record(m, each)
+	})
 }
 
 // record gives what one message tells. What is no event, or of another type, tells nothing.
-func (s *stream) record(msg jetstream.Msg, seq uint64, each func(Record) error) error {
-	e, err := wire.Decode(msg.Headers(), msg.Data())
+func (s *stream) record(m walk.Message, each func(Record) error) error {
+	e, err := wire.Decode(m.Header, m.Data)
 	if err != nil {
 		return nil // a consumer makes a dead letter of it
 	}
@@ -88,7 +57,7 @@ func (s *stream) record(msg jetstream.Msg, seq uint64, each func(Record) error) 
 	if !tells {
 		return nil
 	}
-	ref := fmt.Sprintf("event %s at %d", e.ID(), seq)
+	ref := fmt.Sprintf("event %s at %d", e.ID(), m.Sequence)
 	object, err := objectOf(e.Data())
 	if err != nil {
 		return &TruthError{Ref: ref, Reason: "has no JSON object as its data: " + err.Error(), hint: "told of the description names a type of event whose data cannot be read"}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 )
 
 // many is more than the client asks for at once, so that some are in the stream while the first is read.
@@ -41,7 +42,7 @@ func readStream(t *testing.T, patience time.Duration, then func(js jetstream.Jet
 	}
 	for i := range many {
 		msg, err := enc.Encode(&outbox.Record{ID: fmt.Sprint(i), Source: "/shop", Type: "refund.made", DataContentType: "application/json",
-			Data: fmt.Appendf(nil, `{"account": "a", "refund": "%d"}`, i)})
+			Data: fmt.Appendf(nil, `{"account": "a", "refund": "%d", "note": "%s"}`, i, strings.Repeat("x", 2000))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,8 +100,8 @@ func TestStreamThatCannotBeReadEnds(t *testing.T) {
 		}, "no message within 500ms"},
 	} {
 		read, err := readStream(t, 500*time.Millisecond, c.then)
-		var stall *StallError
-		if !errors.As(err, &stall) || stall.Hint() == "" || stall.After == 0 || !strings.Contains(err.Error(), "read stream EVENTS after sequence ") || !strings.Contains(err.Error(), c.want) || read >= many {
+		var end *walk.EndError
+		if !errors.As(err, &end) || end.Hint() == "" || end.After == 0 || !strings.Contains(err.Error(), "read stream EVENTS after sequence ") || !strings.Contains(err.Error(), c.want) || read >= many {
 			t.Errorf("%s: %d records: %v", name, read, err)
 		}
 	}

@@ -33,6 +33,9 @@ type NodeOptions struct {
 	MaxPayload int32
 	// SyncAlways has the server write to the disk before it acknowledges.
 	SyncAlways bool
+	// CatchUpBytes is how much a server that leads streams has on its way, at most, to those that lag behind. Defaults to
+	// the server's own default, 64 MiB.
+	CatchUpBytes int64
 
 	cluster string   // its name; "" for a server alone
 	peer    int      // port for the other nodes
@@ -46,6 +49,7 @@ type nodeConfig struct {
 	Routes             []string
 	MaxPayload         int32
 	SyncAlways         bool
+	CatchUpBytes       int64
 }
 
 // Node is a nats-server with JetStream in a process of its own. It keeps its port and its
@@ -119,7 +123,7 @@ func (n *Node) launch() error {
 	}
 	config, err := json.Marshal(nodeConfig{
 		Name: n.opts.Name, Dir: n.opts.Dir, Cluster: n.opts.cluster, Port: n.port, Peer: n.opts.peer, Routes: n.opts.routes,
-		MaxPayload: n.opts.MaxPayload, SyncAlways: n.opts.SyncAlways,
+		MaxPayload: n.opts.MaxPayload, SyncAlways: n.opts.SyncAlways, CatchUpBytes: n.opts.CatchUpBytes,
 	})
 	if err != nil {
 		return err

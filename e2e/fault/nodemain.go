@@ -57,6 +57,7 @@ func (c nodeConfig) options() (*server.Options, error) {
 	opts := &server.Options{
 		ServerName: c.Name, Host: loopback, Port: c.Port, NoSigs: true, NoLog: false, Logtime: true, LogFile: filepath.Join(c.Dir, "nats.log"),
 		MaxPayload: c.MaxPayload, JetStream: true, StoreDir: filepath.Join(c.Dir, "store"), SyncAlways: c.SyncAlways,
+		JetStreamMaxCatchup: c.CatchUpBytes,
 	}
 	if c.Cluster == "" {
 		return opts, nil

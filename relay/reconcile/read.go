@@ -7,16 +7,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 )
 
 const (
 	progressEvery = 100_000
-	// pullBytes is how much of the stream the client asks for at a time.
-	pullBytes = 1 << 20
 	// slack is how much larger than its share a part may turn out before its list has to grow.
 	slack = 1.1
 )
@@ -75,29 +73,25 @@ func (r *run) readLog(ctx context.Context, p part) ([]event, error) {
 // readStream shows the messages of a part to judge, in their order, and in the first pass counts those
 // that are nobody's.
 func (r *run) readStream(ctx context.Context, p part, judge func(*message)) error {
-	state := r.stream.State
-	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
+	var cfg walk.Config
 	if !r.window.After.IsZero() {
-		from := r.window.After.Add(-r.cfg.Skew)
-		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
+		cfg.Since = r.window.After.Add(-r.cfg.Skew)
 	}
-	if state.Msgs == 0 {
-		return nil
-	}
-	return r.walk(ctx, cfg, state.LastSeq, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+	return walk.Stream(ctx, r.js, r.stream, cfg, func(m walk.Message) error {
 		r.progress(0, 1)
 		if p.n == 0 {
 			r.report.Messages++
 		}
-		if found, ok := r.messageOf(m.Headers(), m.Data(), meta, p.n == 0); ok && p.has(found.key, found.id) {
+		if found, ok := r.messageOf(m, p.n == 0); ok && p.has(found.key, found.id) {
 			judge(&found)
 		}
+		return nil
 	})
 }
 
 // messageOf reads a message. It is not ok for one that is not compared, which is counted.
-func (r *run) messageOf(header nats.Header, data []byte, meta *jetstream.MsgMetadata, count bool) (m message, ok bool) {
-	text := header.Get(nats.MsgIdHdr)
+func (r *run) messageOf(read walk.Message, count bool) (m message, ok bool) {
+	text := read.Header.Get(nats.MsgIdHdr)
 	id, replayed, ours := parseID(text)
 	if !ours || replayed {
 		if count {
@@ -105,19 +99,19 @@ func (r *run) messageOf(header nats.Header, data []byte, meta *jetstream.MsgMeta
 			if replayed {
 				class = Replayed
 			}
-			r.report.note(r.cfg.Examples, Example{Class: class, MessageID: text, StreamSeq: meta.Sequence.Stream})
+			r.report.note(r.cfg.Examples, Example{Class: class, MessageID: text, StreamSeq: read.Sequence})
 		}
 		return m, false
 	}
-	m = message{id: id, seq: meta.Sequence.Stream}
+	m = message{id: id, seq: read.Sequence}
 	if m.seq > r.before {
 		m.marks |= younger
 	}
-	if m.seq > r.since && meta.Timestamp.After(r.horizon) && !meta.Timestamp.Before(r.cfg.Since) &&
-		(r.cfg.Until.IsZero() || meta.Timestamp.Before(r.cfg.Until)) {
+	if m.seq > r.since && read.Stored.After(r.horizon) && !read.Stored.Before(r.cfg.Since) &&
+		(r.cfg.Until.IsZero() || read.Stored.Before(r.cfg.Until)) {
 		m.marks |= judged
 	}
-	c, err := r.digests.ofMessage(header, data)
+	c, err := r.digests.ofMessage(read.Header, read.Data)
 	if err != nil {
 		m.marks |= unreadable
 		return m, true
@@ -136,40 +130,5 @@ func (r *run) progress(events, messages int64) {
 	r.read.m += messages
 	if (r.read.e+r.read.m)%progressEvery == 0 {
 		r.cfg.Progress(r.read.e, r.read.m)
-	}
-}
-
-// walk reads the stream up to a sequence.
-func (r *run) walk(ctx context.Context, cfg jetstream.OrderedConsumerConfig, last uint64, each func(jetstream.Msg, *jetstream.MsgMetadata)) error {
-	cfg.InactiveThreshold = time.Minute
-	consumer, err := r.js.OrderedConsumer(ctx, r.cfg.Relay.Stream, cfg)
-	if err != nil {
-		return err
-	}
-	if info := consumer.CachedInfo(); info != nil && info.NumPending == 0 {
-		return nil
-	}
-	// A pull that is smaller than a message would wait for ever.
-	it, err := consumer.Messages(jetstream.PullMaxBytes(max(pullBytes, 2*r.payload)))
-	if err != nil {
-		return err
-	}
-	defer it.Stop()
-	for {
-		m, err := it.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return err
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
-		if meta.Sequence.Stream <= last {
-			each(m, meta)
-		}
-		// The last message may have been deleted: then none has its sequence.
-		if meta.Sequence.Stream >= last || meta.NumPending == 0 {
-			return nil
-		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/holdfast-dev/holdfast/outbox"
 	"github.com/holdfast-dev/holdfast/outbox/wire"
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/internal/records"
 )
@@ -101,16 +101,12 @@ func (r *run) storedAfter(ctx context.Context, before uint64) (map[string]uint64
 	if err != nil {
 		return nil, err
 	}
-	last := stream.CachedInfo().State.LastSeq
 	stored := map[string]uint64{}
-	if last <= before {
-		return stored, nil
-	}
-	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: before + 1, HeadersOnly: true}
-	err = r.walk(ctx, cfg, last, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-		if id := m.Headers().Get(nats.MsgIdHdr); stored[id] == 0 {
-			stored[id] = meta.Sequence.Stream
+	err = walk.Stream(ctx, r.js, stream.CachedInfo(), walk.Config{From: before + 1, HeadersOnly: true}, func(m walk.Message) error {
+		if id := m.Header.Get(nats.MsgIdHdr); stored[id] == 0 {
+			stored[id] = m.Sequence
 		}
+		return nil
 	})
 	return stored, err
 }

@@ -28,7 +28,6 @@ type run struct {
 	pub    *relay.Publisher // nil without a repair
 
 	stream  *jetstream.StreamInfo
-	payload int // the largest message, bytes
 	digests *digester
 	seed    maphash.Seed
 
@@ -53,7 +52,7 @@ type place struct {
 
 // Run compares the stream with the log, and repairs what is missing if it is asked to. Errors
 // that say why nothing was compared: [ErrNoGroup], [ErrConsumedStream], an
-// [*outbox.SchemaError], [jetstream.ErrStreamNotFound]. A report beside an error says what was found, and
+// [*outbox.SchemaError], [jetstream.ErrStreamNotFound]; [*walk.EndError] when the stream could not be read to its end. A report beside an error says what was found, and
 // repaired, until then; it may be nil. The role needs the rights of a relay. Until it returns, one
 // transaction that only reads stays open.
 func Run(ctx context.Context, pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Report, error) {
@@ -66,7 +65,7 @@ func Run(ctx context.Context, pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*R
 		return nil, fmt.Errorf("reconcile: %w", err)
 	}
 	r := &run{
-		cfg: cfg, pool: pool, js: js, sql: statements(cfg.Relay.Schema), payload: int(nc.MaxPayload()), seed: maphash.MakeSeed(),
+		cfg: cfg, pool: pool, js: js, sql: statements(cfg.Relay.Schema), seed: maphash.MakeSeed(),
 		gone: map[string]bool{}, sources: map[uint32]struct{}{},
 		report: &Report{Stream: cfg.Relay.Stream, Schema: cfg.Relay.Schema, Group: cfg.Relay.Group,
 			Since: cfg.Since, Until: cfg.Until, Counts: map[Class]int64{}},

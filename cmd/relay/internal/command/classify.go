@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/cmd/internal/exit"
 	"github.com/holdfast-dev/holdfast/cmd/relay/internal/settings"
 	"github.com/holdfast-dev/holdfast/outbox"
+	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 	"github.com/holdfast-dev/holdfast/relay"
 	"github.com/holdfast-dev/holdfast/relay/retry"
 )
@@ -121,11 +122,14 @@ func classifyDatabase(err error) *exit.Error {
 // classifyBroker returns nil for an error that is none of the broker.
 func classifyBroker(err error) *exit.Error {
 	var api *jetstream.APIError
+	var end *walk.EndError
 	switch {
 	case isDenied(err):
 		return &exit.Error{Code: exit.Denied, Err: err, Hint: "check the credentials and the permissions of the NATS user"}
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return &exit.Error{Code: exit.Unavailable, Err: err, Hint: "enable JetStream on the server and for the account"}
+	case errors.As(err, &end):
+		return &exit.Error{Code: exit.Unavailable, Err: err, Hint: end.Hint()}
 	case errors.As(err, &api):
 		return &exit.Error{Code: exit.No, Kind: "refused", Err: err, Hint: fmt.Sprintf("the server refused it with JetStream error code %d", api.ErrorCode)}
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),

@@ -20,7 +20,6 @@ func classifyConsumer(err error) *exit.Error {
 	var name *check.UnknownNameError
 	var inapplicable *check.InapplicableError
 	var truth *reconcile.TruthError
-	var stall *reconcile.StallError
 	var refused *repair.RefusedError
 	var index *repair.IndexError
 	var assertion *repair.AssertionError
@@ -35,8 +34,6 @@ func classifyConsumer(err error) *exit.Error {
 		return &exit.Error{Code: exit.Usage, Err: err, Hint: inapplicable.Hint()}
 	case errors.As(err, &truth):
 		return &exit.Error{Code: exit.Usage, Kind: "truth", Err: err, Hint: truth.Hint()}
-	case errors.As(err, &stall):
-		return &exit.Error{Code: exit.Unavailable, Err: err, Hint: stall.Hint()}
 	case errors.As(err, &refused):
 		return &exit.Error{Code: exit.No, Kind: "refused", Err: err, Hint: refused.Hint()}
 	case errors.As(err, &index):

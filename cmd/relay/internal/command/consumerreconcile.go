@@ -23,7 +23,10 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 			"\n\nThe truth is --export, a CSV or JSON file of the provider (- reads CSV from the standard input), or the events of\n" +
 			"--stream that the description says tell the fact. The gate is zero unexplained: what is in flight counts\n" +
 			"as missing, so wait for it, or end the window before it. An export that was cut off, is empty, or can be read\n" +
-			"in two ways is refused: docs/effects.md says what is accepted. Exit status 0 if everything is explained, 1 if not.",
+			"in two ways is refused: docs/effects.md says what is accepted. One that was cut between two lines is only noticed\n" +
+			"with --records, the number that the provider tells; with it a CSV file may end without a line break, and only a\n" +
+			"cut within its very last cell is not noticed: it shows as a mismatch or as missing. Exit status 0 if everything\n" +
+			"is explained, 1 if not.",
 		Example: "  relay consumer reconcile --effects effects.yaml --export provider.csv\n" +
 			"  relay consumer reconcile --effects effects.yaml --stream ORDERS --since 72h",
 	})
@@ -31,15 +34,23 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 	chosen := chosenEffectsFlags(c)
 	f := c.Flags()
 	export := f.String("export", "", "File of the provider: one that ends in .json, .jsonl or .ndjson has objects, any other is CSV")
+	records := f.Int("records", 0, "How many records the export has, as the provider says: any other number is refused, and the last line needs no line break")
 	f.Var(&since, "since", "Only what was stored, or made, at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
 	f.Var(&until, "until", "Only what was stored, or made, before this time")
 	examples := f.Int("examples", 10, "How many examples of each class to show, 0 to 1000")
-	inGroup(c, commonFlags, "export", "since", "until", "examples")
+	inGroup(c, commonFlags, "export", "records", "since", "until", "examples")
 	open := consumerFlags(c, p, settings.NATS, settings.Stream)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *examples < 0 || *examples > 1000 {
 			return exit.Errorf(exit.Usage, "--examples %d: must be 0 to 1000", *examples)
+		}
+		counted := cmd.Flags().Changed("records")
+		switch {
+		case counted && *export == "":
+			return exit.Errorf(exit.Usage, "--records is about --export")
+		case counted && *records < 0:
+			return exit.Errorf(exit.Usage, "--records %d: must be 0 or more", *records)
 		}
 		if err := checkWindow(since, until); err != nil {
 			return err
@@ -66,6 +77,9 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 			return err
 		}
 		defer done()
+		if counted {
+			truth = reconcile.Counted(truth, int64(*records))
+		}
 		progress := newProgress(cmd.ErrOrStderr())
 		cfg.Progress = func(records, rows int64) {
 			progress.say("read %s and %s", output.Count(records, "record"), output.Count(rows, "row"))
