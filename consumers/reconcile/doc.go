@@ -36,6 +36,7 @@
 // # What it never does
 //
 // It changes nothing, and its report has ids and keys, and never an attribute. A truth that cannot be read
-// to its end, or a record without its key, ends it without a report: half a truth explains nothing. It never
+// to its end, or loses messages while it is read, or has none that tells the fact, or a record without its key, ends it without a report: half a
+// truth explains nothing. It never
 // waits for ever: a stream that gives no message for a minute before its end was reached is an error.
 package reconcile

@@ -202,12 +202,23 @@ func TestStreamIsATruth(t *testing.T) {
 		}
 		return stored.Time
 	}
-	if r := b.run(reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{}); r.Records != 0 || r.Unexplained() != 0 {
-		t.Errorf("an empty stream: %+v", r)
+	nothing := func(what, reason string) {
+		t.Helper()
+		truth := reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{})
+		var wrong *reconcile.TruthError
+		if _, err := reconcile.Run(t.Context(), b.Pool, truth, reconcile.Config{Table: table()}); !errors.As(err, &wrong) || wrong.Reason != reason || wrong.Hint() == "" {
+			t.Errorf("%s: error is %v", what, err)
+		}
+		if r := b.run(reconcile.MayBeEmpty(truth), reconcile.Config{}); r.Records != 0 || r.Unexplained() != 0 {
+			t.Errorf("%s that may be: %+v", what, r)
+		}
 	}
+	nothing("an empty stream", "no event tells the fact: of 0 messages 0 are no events and 0 are of other types")
 	made := func(id string, cents int) any {
 		return map[string]any{"account": "a", "refund": map[string]any{"id": id, "cents": cents}}
 	}
+	publish("e0", "other", "no object")
+	nothing("a stream of something else", "no event tells the fact: of 1 messages 0 are no events and 1 are of other types")
 	publish("e1", "refund.made", made("one", 500))
 	publish("e2", "charge.refunded", map[string]any{"account": "a", "refund": "one", "amount": 500})
 	publish("e3", "other", "no object")
@@ -218,7 +229,7 @@ func TestStreamIsATruth(t *testing.T) {
 	from := publish("e4", "refund.made", made("two", 300))
 	r := b.run(reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{})
 	want(t, r, map[reconcile.Class]int64{reconcile.Clean: 1, reconcile.Missing: 1})
-	if r.Records != 3 || r.Examples[0].Ref != "event e4 at 5" {
+	if r.Records != 3 || r.Examples[0].Ref != "event e4 at 6" || r.Messages != 6 || r.Unreadable != 1 {
 		t.Errorf("the report is %+v", r)
 	}
 	want(t, b.run(reconcile.Stream(js, "EVENTS", table(), time.Time{}, from), reconcile.Config{}), map[reconcile.Class]int64{reconcile.Clean: 1})
@@ -227,7 +238,7 @@ func TestStreamIsATruth(t *testing.T) {
 	want(t, b.run(reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{}), map[reconcile.Class]int64{reconcile.Mismatch: 1, reconcile.Missing: 1})
 	publish("e6", "refund.made", json.RawMessage(`{"account": "a", "refund": {"id": "three", "cents": 1, "cents": 2}}`))
 	var wrong *reconcile.TruthError
-	if _, err := reconcile.Run(t.Context(), b.Pool, reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{Table: table()}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `event e6 at 7: has no JSON object as its data: has "cents" twice`) {
+	if _, err := reconcile.Run(t.Context(), b.Pool, reconcile.Stream(js, "EVENTS", table(), time.Time{}, time.Time{}), reconcile.Config{Table: table()}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `event e6 at 8: has no JSON object as its data: has "cents" twice`) {
 		t.Errorf("error is %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())

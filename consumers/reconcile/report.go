@@ -27,8 +27,11 @@ func (c Class) Explained() bool { return c == Clean || c == Decided }
 type Report struct {
 	Table, Truth  string
 	Records, Rows int64 // read of the truth, and of facts and effects
-	Counts        map[Class]int64
-	Examples      []Example // the first of each unexplained class
+	// Messages are those that were read of a stream, and Unreadable those that are no events: a consumer gives such a
+	// message up. 0 for an export.
+	Messages, Unreadable int64
+	Counts               map[Class]int64
+	Examples             []Example // the first of each unexplained class
 }
 
 // Example is a key.

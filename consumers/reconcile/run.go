@@ -63,6 +63,9 @@ func Run(ctx context.Context, db Beginner, truth Truth, cfg Config) (*Report, er
 	if err := truth.Records(ctx, c.tell); err != nil {
 		return nil, fmt.Errorf("reconcile %s: %w", cfg.Table.Table, err)
 	}
+	if s, is := truth.(*stream); is {
+		c.report.Messages, c.report.Unreadable = s.read.messages, s.read.unreadable
+	}
 	// The snapshot is taken by the first statement: after the truth, so that what came in meanwhile is in it.
 	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {

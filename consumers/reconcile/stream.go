@@ -19,14 +19,36 @@ type stream struct {
 	t            effects.Table
 	since, until time.Time
 	patience     time.Duration // 0 is the default
+	mayBeEmpty   bool
+
+	read reading
+}
+
+// reading is what was read of a stream.
+type reading struct {
+	messages, unreadable, others int64 // others are of types that tell nothing of the fact
+	records                      int64
+	first, last                  uint64 // sequences
 }
 
 // Stream is the truth of a stream: the events of the types that the description says tell the fact, stored
 // since a time and before another, by the clock of the broker; zero is no bound. It ends at the message
 // that was the last when it began, or where nothing is left when that one was deleted. Errors, beside those of the
-// broker: [*walk.EndError] when its end could not be reached; nothing was compared then.
+// broker: [*walk.EndError] when its end could not be reached, or when messages were removed that had not been read; nothing was
+// compared then.
 func Stream(js jetstream.JetStream, name string, t effects.Table, since, until time.Time) Truth {
-	return &stream{js, name, t.WithDefaults(), since, until, 0}
+	return &stream{js: js, name: name, t: t.WithDefaults(), since: since, until: until}
+}
+
+// MayBeEmpty is a stream in which no event may tell the fact, as on a quiet day. Without it that is a [*TruthError]:
+// with a wrong window, stream or type everything would be explained.
+func MayBeEmpty(t Truth) Truth {
+	if s, is := t.(*stream); is {
+		quiet := *s
+		quiet.mayBeEmpty = true
+		return &quiet
+	}
+	return t
 }
 
 func (s *stream) Name() string { return "stream " + s.name }
@@ -39,22 +61,54 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", s.name, err)
 	}
-	return walk.Stream(ctx, s.js, found.CachedInfo(), walk.Config{Since: s.since, Patience: s.patience}, func(m walk.Message) error {
+	s.read = reading{}
+	err = walk.Stream(ctx, s.js, found.CachedInfo(), walk.Config{Since: s.since, Patience: s.patience}, func(m walk.Message) error {
+		if s.read.messages++; s.read.messages == 1 {
+			s.read.first = m.Sequence
+		}
+		s.read.last = m.Sequence
 		if !s.until.IsZero() && !m.Stored.Before(s.until) {
 			return nil
 		}
 		return s.record(m, each)
 	})
+	if err != nil {
+		return err
+	}
+	if n := s.removed(found.CachedInfo().State); n > 0 {
+		return &walk.EndError{Stream: s.name, After: s.read.last, Err: fmt.Errorf("%d messages were removed from it while it was read", n)}
+	}
+	if s.read.records == 0 && !s.mayBeEmpty {
+		return &TruthError{Ref: s.Name(), Reason: fmt.Sprintf("no event tells the fact: of %d messages %d are no events and %d are of other types", s.read.messages, s.read.unreadable, s.read.others),
+			hint: "see whether stream, window and told of the description are right; if no event is to be expected, allow that"}
+	}
+	return nil
+}
+
+// removed returns how many messages are missing that the stream had when the reading began. Gaps that it had then are
+// none; with a window the gaps before it are taken for gaps in it.
+func (s *stream) removed(had jetstream.StreamState) uint64 {
+	begin := had.FirstSeq
+	if !s.since.IsZero() {
+		begin = s.read.first
+	}
+	if had.Msgs == 0 || begin == 0 {
+		return 0
+	}
+	gaps := had.LastSeq - had.FirstSeq + 1 - had.Msgs
+	return had.LastSeq - begin + 1 - min(gaps+uint64(s.read.messages), had.LastSeq-begin+1)
 }
 
 // record gives what one message tells. What is no event, or of another type, tells nothing.
 func (s *stream) record(m walk.Message, each func(Record) error) error {
 	e, err := wire.Decode(m.Header, m.Data)
 	if err != nil {
-		return nil // a consumer makes a dead letter of it
+		s.read.unreadable++ // a consumer makes a dead letter of it
+		return nil
 	}
 	names, tells := s.t.Told[e.Type()]
 	if !tells {
+		s.read.others++
 		return nil
 	}
 	ref := fmt.Sprintf("event %s at %d", e.ID(), m.Sequence)
@@ -66,5 +120,6 @@ func (s *stream) record(m walk.Message, each func(Record) error) error {
 	if err != nil {
 		return err
 	}
+	s.read.records++
 	return each(record)
 }

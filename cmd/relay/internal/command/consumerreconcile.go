@@ -25,8 +25,9 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 			"as missing, so wait for it, or end the window before it. An export that was cut off, is empty, or can be read\n" +
 			"in two ways is refused: docs/effects.md says what is accepted. One that was cut between two lines is only noticed\n" +
 			"with --records, the number that the provider tells; with it a CSV file may end without a line break, and only a\n" +
-			"cut within its very last cell is not noticed: it shows as a mismatch or as missing. Exit status 0 if everything\n" +
-			"is explained, 1 if not.",
+			"cut within its very last cell is not noticed: it shows as a mismatch or as missing. A stream in which no event\n" +
+			"tells the fact explains nothing and is refused, unless --allow-empty says that there may be none. Exit status 0\n" +
+			"if everything is explained, 1 if not.",
 		Example: "  relay consumer reconcile --effects effects.yaml --export provider.csv\n" +
 			"  relay consumer reconcile --effects effects.yaml --stream ORDERS --since 72h",
 	})
@@ -35,10 +36,11 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 	f := c.Flags()
 	export := f.String("export", "", "File of the provider: one that ends in .json, .jsonl or .ndjson has objects, any other is CSV")
 	records := f.Int("records", 0, "How many records the export has, as the provider says: any other number is refused, and the last line needs no line break")
+	allowEmpty := f.Bool("allow-empty", false, "No event of the stream may tell the fact, as on a quiet day")
 	f.Var(&since, "since", "Only what was stored, or made, at this time or later: 2h (ago), RFC 3339, or \"2026-11-29 10:00Z\"")
 	f.Var(&until, "until", "Only what was stored, or made, before this time")
 	examples := f.Int("examples", 10, "How many examples of each class to show, 0 to 1000")
-	inGroup(c, commonFlags, "export", "records", "since", "until", "examples")
+	inGroup(c, commonFlags, "export", "records", "allow-empty", "since", "until", "examples")
 	open := consumerFlags(c, p, settings.NATS, settings.Stream)
 	format := outputFlag(c, output.Text, output.JSON)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -49,6 +51,8 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 		switch {
 		case counted && *export == "":
 			return exit.Errorf(exit.Usage, "--records is about --export")
+		case *allowEmpty && *export != "":
+			return exit.Errorf(exit.Usage, "--allow-empty is about --stream").WithHint("an export without records is told by --records 0")
 		case counted && *records < 0:
 			return exit.Errorf(exit.Usage, "--records %d: must be 0 or more", *records)
 		}
@@ -79,6 +83,9 @@ func consumerReconcileCommand(p Process) *cobra.Command {
 		defer done()
 		if counted {
 			truth = reconcile.Counted(truth, int64(*records))
+		}
+		if *allowEmpty {
+			truth = reconcile.MayBeEmpty(truth)
 		}
 		progress := newProgress(cmd.ErrOrStderr())
 		cfg.Progress = func(records, rows int64) {

@@ -19,6 +19,8 @@ type truthReport struct {
 	Table       string         `json:"table"`
 	Truth       string         `json:"truth"`
 	Records     int64          `json:"records"`
+	Messages    int64          `json:"messages"`   // of a stream; 0 for an export
+	Unreadable  int64          `json:"unreadable"` // messages that are no events
 	Rows        int64          `json:"rows"`
 	Classes     []truthClass   `json:"classes"` // those that there are
 	Examples    []truthExample `json:"examples"`
@@ -55,7 +57,7 @@ var truthMeanings = map[reconcile.Class]string{
 func truthReportOf(r *reconcile.Report, database string) *truthReport {
 	out := &truthReport{
 		Explained: r.Unexplained() == 0, Unexplained: r.Unexplained(), Database: database, Table: r.Table, Truth: r.Truth,
-		Records: r.Records, Rows: r.Rows, Classes: []truthClass{}, Examples: []truthExample{},
+		Records: r.Records, Rows: r.Rows, Messages: r.Messages, Unreadable: r.Unreadable, Classes: []truthClass{}, Examples: []truthExample{},
 	}
 	for _, class := range reconcile.Classes() {
 		if n := r.Counts[class]; n > 0 {
@@ -85,6 +87,12 @@ func (r *truthReport) write(w io.Writer, format output.Format) error {
 	}
 	table := output.Table{Right: []bool{false, true}}
 	table.Add("records", output.Number(r.Records), "of "+r.Truth)
+	if r.Messages > 0 {
+		table.Add("messages", output.Number(r.Messages), "of the stream")
+	}
+	if r.Unreadable > 0 {
+		table.Add("unreadable", output.Number(r.Unreadable), "no events: the consumer has given them up")
+	}
 	table.Add("rows", output.Number(r.Rows), "facts and effects in "+r.Database)
 	for _, class := range r.Classes {
 		table.Add(string(class.Class), output.Number(class.Count), class.Meaning)
