@@ -80,7 +80,7 @@ func auditExportCommand(p Process) *cobra.Command {
 		Long: effects("nothing.", "shows a payload.") +
 			"\n\nThere is no limit, and memory does not grow with the number. The lines are those of relay audit list -o jsonl.\n" +
 			"Export before retention removes what is old: RELAY_RECORD_RETENTION.",
-		Example: "  relay audit export --until 2026-11-01T00:00:00Z > audit.jsonl",
+		Example: "  relay audit export --until 2026-01-01T00:00:00Z > audit.jsonl",
 	})
 	judge, read := auditFlags(c), auditLog(c, p)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
