@@ -95,7 +95,7 @@ func (r *relay) statesTheTime(clock string) {
 	}
 }
 
-// numbersReplays wants a replay to be numbered by the second that it is for the database.
+// numbersReplays wants a replay to be numbered by the microsecond that it is for the database.
 func (r *relay) numbersReplays(from, to time.Time) {
 	r.s.t.Helper()
 	text := r.ask("replay", "--since", "2020-01-01 00:00Z", "-o", "json")
@@ -105,9 +105,9 @@ func (r *relay) numbersReplays(from, to time.Time) {
 	if err := json.Unmarshal([]byte(text), &replay); err != nil {
 		r.s.t.Fatalf("relay replay: %v\n%s", err, text)
 	}
-	// The present second is rounded.
-	if replay.Epoch < from.Unix() || replay.Epoch > to.Unix()+60 {
-		r.s.t.Errorf("%s numbers a replay %d, it is %d", r.name, replay.Epoch, to.Unix())
+
+	if replay.Epoch < from.UnixMicro() || replay.Epoch > to.Add(time.Minute).UnixMicro() {
+		r.s.t.Errorf("%s numbers a replay %d, it is %d", r.name, replay.Epoch, to.UnixMicro())
 	}
 }
 
