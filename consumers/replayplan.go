@@ -82,13 +82,17 @@ func (p *ReplayPlan) measure(ctx context.Context, js jetstream.JetStream, r Rang
 		return fmt.Errorf("read stream %s: %w", p.Stream, err)
 	}
 	end := stream.CachedInfo().State.LastSeq
-	from, count, err := p.from(ctx, js, r.Since)
+	filters := p.config.FilterSubjects
+	if p.config.FilterSubject != "" {
+		filters = []string{p.config.FilterSubject}
+	}
+	from, count, err := walk.From(ctx, js, p.Stream, r.Since, filters...)
 	if err != nil {
 		return err
 	}
 	p.First, p.Last, p.Messages = from, end, count
 	if !r.Until.IsZero() {
-		behind, rest, err := p.from(ctx, js, r.Until)
+		behind, rest, err := walk.From(ctx, js, p.Stream, r.Until, filters...)
 		if err != nil {
 			return err
 		}
@@ -100,39 +104,6 @@ func (p *ReplayPlan) measure(ctx context.Context, js jetstream.JetStream, r Rang
 	p.config.OptStartSeq = max(p.First, 1)
 	return nil
 }
-
-// placements is how many consumers are made, at most, until one lies beside the leader of the stream.
-const placements = 100
-
-// from returns the sequence of the first message at a time or later, and how many there are from there on.
-// Only the broker knows; it says so of a consumer, which is made and removed. The broker puts it on any replica, and
-// only beside the leader of the stream it can count all of it.
-func (p *ReplayPlan) from(ctx context.Context, js jetstream.JetStream, at time.Time) (seq, count uint64, err error) {
-	for range placements {
-		stream, err := js.Stream(ctx, p.Stream)
-		if err != nil {
-			return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
-		}
-		look, err := js.CreateConsumer(ctx, p.Stream, jetstream.ConsumerConfig{
-			AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &at, MemoryStorage: true,
-			FilterSubject: p.config.FilterSubject, FilterSubjects: p.config.FilterSubjects, InactiveThreshold: 5 * time.Second,
-		})
-		if err != nil {
-			return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
-		}
-		info := look.CachedInfo()
-		if err := js.DeleteConsumer(ctx, p.Stream, info.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			return 0, 0, fmt.Errorf("look for the first message of a range: %w", err)
-		}
-		if walk.BesideLeader(info, stream.CachedInfo()) {
-			return info.Delivered.Stream + 1, info.NumPending, nil
-		}
-	}
-	return 0, 0, fmt.Errorf("look for the first message of a range: %w", errNoPlacement)
-}
-
-// errNoPlacement says that what a range has could not be counted.
-var errNoPlacement = errors.New("the broker puts no consumer beside the leader of the stream")
 
 // outstanding looks for a request that has not ended.
 func outstanding(ctx context.Context, js jetstream.JetStream, stream, consumer string) (*Outstanding, error) {

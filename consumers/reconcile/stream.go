@@ -28,7 +28,7 @@ type stream struct {
 type reading struct {
 	messages, unreadable, others int64 // others are of types that tell nothing of the fact
 	records                      int64
-	first, last                  uint64 // sequences
+	last                         uint64 // sequence
 }
 
 // Stream is the truth of a stream: the events of the types that the description says tell the fact, stored
@@ -57,16 +57,22 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 	if len(s.t.Told) == 0 {
 		return &effects.Error{Problems: []string{"told: says which events tell the fact; needed to compare with a stream"}}
 	}
-	found, err := s.js.Stream(ctx, s.name)
+	begin, found, err := s.describe(ctx)
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", s.name, err)
 	}
+	return s.records(ctx, begin, found, each)
+}
+
+// records reads a stream that was described.
+func (s *stream) records(ctx context.Context, begin uint64, found *jetstream.StreamInfo, each func(Record) error) error {
 	s.read = reading{}
-	err = walk.Stream(ctx, s.js, found.CachedInfo(), walk.Config{Since: s.since, Patience: s.patience}, func(m walk.Message) error {
-		if s.read.messages++; s.read.messages == 1 {
-			s.read.first = m.Sequence
-		}
+	err := walk.Stream(ctx, s.js, found, walk.Config{From: begin, Patience: s.patience}, func(m walk.Message) error {
+		s.read.messages++
 		s.read.last = m.Sequence
+		if m.Stored.Before(s.since) {
+			return nil
+		}
 		if !s.until.IsZero() && !m.Stored.Before(s.until) {
 			return nil
 		}
@@ -75,7 +81,7 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 	if err != nil {
 		return err
 	}
-	if n := s.removed(found.CachedInfo().State); n > 0 {
+	if n := s.removed(begin, found.State); n > 0 {
 		return &walk.EndError{Stream: s.name, After: s.read.last, Err: fmt.Errorf("%d messages were removed from it while it was read", n)}
 	}
 	if s.read.records == 0 && !s.mayBeEmpty {
@@ -85,18 +91,39 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 	return nil
 }
 
-// removed returns how many messages are missing that the stream had when the reading began. Gaps that it had then are
-// none; with a window the gaps before it are taken for gaps in it.
-func (s *stream) removed(had jetstream.StreamState) uint64 {
-	begin := had.FirstSeq
-	if !s.since.IsZero() {
-		begin = s.read.first
+// describe returns where the window begins and what the stream has, with the gaps in it.
+func (s *stream) describe(ctx context.Context) (begin uint64, found *jetstream.StreamInfo, err error) {
+	if !s.since.IsZero() { // first, so that what is removed between the two is missing
+		if begin, _, err = walk.From(ctx, s.js, s.name, s.since); err != nil {
+			return 0, nil, err
+		}
 	}
-	if had.Msgs == 0 || begin == 0 {
+	stream, err := s.js.Stream(ctx, s.name)
+	if err != nil {
+		return 0, nil, err
+	}
+	if found, err = stream.Info(ctx, jetstream.WithDeletedDetails(true)); err != nil {
+		return 0, nil, err
+	}
+	if s.since.IsZero() {
+		begin = found.State.FirstSeq
+	}
+	return begin, found, nil
+}
+
+// removed returns how many messages were not read that the stream had when the reading began. Gaps that it had
+// then are none.
+func (s *stream) removed(begin uint64, had jetstream.StreamState) uint64 {
+	if begin > had.LastSeq {
 		return 0
 	}
-	gaps := had.LastSeq - had.FirstSeq + 1 - had.Msgs
-	return had.LastSeq - begin + 1 - min(gaps+uint64(s.read.messages), had.LastSeq-begin+1)
+	there := had.LastSeq - begin + 1
+	for _, gap := range had.Deleted {
+		if gap >= begin && gap <= had.LastSeq {
+			there--
+		}
+	}
+	return there - min(there, uint64(s.read.messages))
 }
 
 // record gives what one message tells. What is no event, or of another type, tells nothing.
