@@ -170,16 +170,16 @@ func (e *auditError) Unwrap() error { return e.error }
 
 // transaction is the protocol up to the commit, for one event or several: all of them or none.
 func (a *Applier) transaction(ctx context.Context, t *attempt, audit bool, events ...event.Event) (done []applied, err error) {
-	conn, err := a.pool.Acquire(ctx)
+	pooled, err := a.pool.Acquire(ctx)
 	if err != nil {
 		return nil, Unavailable(&beginError{err})
 	}
-	defer conn.Release()
-	if err := t.opens(conn.Conn().PgConn().Conn()); err != nil {
+	conn, err := t.opens(pooled)
+	if err != nil {
 		return nil, err
 	}
-	defer t.closes()
-	plain := lazytx.New(ctx, conn.Conn(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	defer t.closes(conn)
+	plain := lazytx.New(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	committing := false
 	defer func() {
 		if committing {
@@ -188,7 +188,7 @@ func (a *Applier) transaction(ctx context.Context, t *attempt, audit bool, event
 		switch begin := plain.BeginError(); {
 		case err != nil && begin != nil: // whatever the handler made of it
 			err = Unavailable(&beginError{begin})
-		case err != nil && conn.Conn().IsClosed():
+		case err != nil && conn.IsClosed():
 			err = Unavailable(&lostError{err})
 		}
 		// Whoever waits for this fact goes on before the message is given back.

@@ -4,19 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Nothing waits without end for what a service gave us: a handler, or a proof, that ignores its context is left to
-// itself. Its connection is closed first, so the transaction ends, whoever waits for its facts goes on, and
-// it can commit nothing any more.
+// itself. Its connection is closed first and leaves the pool, so the transaction ends, whoever waits for its
+// facts goes on, and it can commit nothing any more.
 
 // attempt is the transaction that is open, as seen by whoever may have to end it from outside.
 type attempt struct {
 	mu         sync.Mutex
-	conn       net.Conn // nil between transactions
+	conn       *pgxpool.Conn // nil between transactions
 	committing bool
 	abandoned  bool
 }
@@ -24,18 +26,19 @@ type attempt struct {
 // errAbandoned keeps what came back too late from the database.
 var errAbandoned = errors.New("the transaction was ended because the handler did not come back")
 
-// opens says on which connection a transaction begins.
-func (t *attempt) opens(conn net.Conn) error {
+// opens takes the connection of a transaction that is to begin.
+func (t *attempt) opens(conn *pgxpool.Conn) (*pgx.Conn, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.abandoned {
-		return errAbandoned
+		conn.Release()
+		return nil, errAbandoned
 	}
-	t.conn = conn
-	return nil
+	t.conn, t.committing = conn, false
+	return conn.Conn(), nil
 }
 
-// commits says that the transaction is about to be committed: from here on nobody ends it from outside.
+// commits says that the transaction is about to be committed: its outcome is that of the database from here on.
 func (t *attempt) commits() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,23 +49,31 @@ func (t *attempt) commits() error {
 	return nil
 }
 
-// closes says that the transaction has ended, before its connection is given to somebody else.
-func (t *attempt) closes() {
+// closes gives the connection back after the transaction, or closes it when it is the pool's no more.
+func (t *attempt) closes(conn *pgx.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.abandoned {
+		closing, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(closing) // there is nobody on the other side
+		return
+	}
+	t.conn.Release()
 	t.conn = nil
 }
 
-// abandon ends the transaction, unless it is being committed.
+// abandon ends the transaction. What was about to be committed had its time: nobody knows.
 func (t *attempt) abandon() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.abandoned = true
+	if t.conn != nil {
+		_ = t.conn.Conn().PgConn().Conn().Close() // the database ends the transaction of a client that is gone
+		t.conn.Hijack()
+	}
 	if t.committing {
 		return &committedError{Unavailable(errors.New("the proof does not come back although its context has ended"))}
-	}
-	if t.conn != nil {
-		_ = t.conn.Close() // the database ends the transaction of a client that is gone
 	}
 	return fmt.Errorf("%w: the handler does not come back although its context has ended", ErrTimeout)
 }
@@ -105,3 +116,7 @@ func (a *Applier) bounded(ctx context.Context, run func(*attempt) ([]applied, er
 	}()
 	return nil, err
 }
+
+// sick reports whether so many handlers hang that it is not for their events: as many as one event may have attempts, and
+// all workers beside. Events are given back then, and nothing is counted.
+func (a *Applier) sick() bool { return a.stuck.Load() >= int64(a.cfg.Attempts+a.cfg.Concurrency) }

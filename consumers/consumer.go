@@ -159,7 +159,7 @@ func (c *Consumer) pull(soft context.Context) error {
 	var consumer jetstream.Consumer
 	failures := 0
 	for soft.Err() == nil {
-		if c.paused.Load() {
+		if c.paused.Load() || c.applier.sick() {
 			if !pause(soft, c.cfg.ControlEvery) {
 				return nil
 			}

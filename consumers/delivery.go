@@ -104,6 +104,9 @@ func (c *Consumer) judge(ctx context.Context, d *delivery) deliveryOutcome {
 	if c.paused.Load() {
 		return c.later(ctx, d, deliveryPaused, c.cfg.RetryMin)
 	}
+	if c.applier.sick() {
+		return c.later(ctx, d, deliveryOutage, c.delay(d.times, c.cfg.OutageMax))
+	}
 	if d.times > 1 || d.ended != nil {
 		gone, err := c.buried(ctx, d)
 		switch {

@@ -81,10 +81,11 @@
 // # What does not come back
 //
 // A handler, or a proof of the service's own, that ignores its context is left to itself two settle timeouts after
-// the context has ended. Its connection is closed before, so that its transaction ends, it can commit nothing
-// any more, and whoever waits for its facts goes on. It keeps its place in the pool until it does come back, so
-// handlers that all hang use up the pool, and then nothing is counted: messages go to other instances. It
-// is told in the log and by silences, at once and at each look.
+// the context has ended. Its connection is closed and leaves the pool, so that its transaction ends, it can
+// commit nothing any more, and whoever waits for its facts goes on. It is told in the log and by silences, at once
+// and at each look, until it comes back. When as many hang as one event may have attempts, and as there are workers
+// beside, it is not for their events: the instance asks for nothing, and gives back what it has without counting
+// it, until some come back. Nothing but a restart ends a goroutine that hangs.
 //
 // # Poolers
 //

@@ -35,7 +35,7 @@ type letter struct {
 // stream. What it applies goes the way of every message.
 func (c *Consumer) replay(soft context.Context) error {
 	for pause(soft, c.cfg.ReplayEvery) {
-		for again := true; again && soft.Err() == nil && !c.paused.Load(); {
+		for again := true; again && soft.Err() == nil && !c.paused.Load() && !c.applier.sick(); {
 			again = c.replaySome(soft)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // deliverTogether applies what may share a transaction and acknowledges it. It returns what has to
 // be handled alone, in order: all of it when anything went wrong.
 func (c *Consumer) deliverTogether(hard context.Context, batch []*delivery) (alone []*delivery) {
-	if c.paused.Load() {
+	if c.paused.Load() || c.applier.sick() {
 		return batch
 	}
 	var together []*delivery

@@ -99,7 +99,7 @@ func (c *Consumer) look(soft context.Context) error {
 func (c *Consumer) silence(soft context.Context, info *jetstream.ConsumerInfo) {
 	if stuck := c.applier.stuck.Load(); stuck > 0 {
 		c.metrics.silences.Add(soft, 1, c.metrics.mine)
-		c.log.ErrorContext(soft, "handlers or proofs do not come back although their context has ended: each keeps a connection of the pool", "handlers", stuck)
+		c.log.ErrorContext(soft, "handlers or proofs do not come back although their context has ended", "handlers", stuck, "gives_back_everything", c.applier.sick())
 	}
 	quiet := time.Since(c.began) - time.Duration(max(c.arrived.Load(), c.settled.Load()))
 	if info.NumPending == 0 || quiet < c.cfg.SilentAfter || c.paused.Load() || c.held.full() {

@@ -7,7 +7,7 @@
 //	opening   BEGIN and the first statement were sent, and the row was not read yet: the connection is busy.
 //	begun     every call goes to the transaction.
 //	failed    BEGIN was refused, or its answer is lost. The connection is closed, so that no statement can run
-//	          outside of a transaction, and [Tx.BeginError] says why.
+//	          outside of a transaction, and [Tx.BeginError] says why, unless the time was over.
 //
 // Who asks for the connection may send anything with it, so [Tx.Conn] begins first.
 package lazytx

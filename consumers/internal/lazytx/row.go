@@ -51,6 +51,10 @@ func (r *openingRow) Scan(dest ...any) error {
 	switch {
 	case beginErr == nil:
 		return err
+	case r.ctx.Err() != nil:
+		r.t.tx = closedTx() // the time was over: nobody knows for which of the two
+		_ = r.t.conn.Close(r.ctx)
+		return beginErr
 	case r.t.conn.IsClosed():
 		r.t.fail(r.ctx, beginErr)
 		return beginErr

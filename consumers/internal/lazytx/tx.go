@@ -24,7 +24,8 @@ func New(ctx context.Context, conn *pgx.Conn, options pgx.TxOptions) *Tx {
 // Waits reports whether nothing was sent yet.
 func (t *Tx) Waits() bool { return t.tx == nil }
 
-// BeginError returns why the transaction did not begin, and nil when it did or was not asked to.
+// BeginError returns why the transaction did not begin, and nil when it did or was not asked to, or when its time
+// was over while the begin and the first statement were on their way: the statement may have waited for a lock.
 func (t *Tx) BeginError() error { return t.beginErr }
 
 // begun begins, unless that was done, and returns the transaction.
