@@ -134,7 +134,16 @@ func TestOneEventHangsWithTheDefaults(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
-	pool.Close() // returns although ten handlers hang
+	closed := make(chan struct{})
+	go func() {
+		pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		t.Error("the pool cannot be closed while handlers hang")
+	}
 	b.wantEffects(3)
 	if got := query[string](b, "SELECT event_id || ' ' || attempts || ' ' || reason_code FROM outbox.consumer_dead_letter"); len(got) != 1 || got[0] != "poison 10 exhausted" {
 		t.Errorf("dead letters are %q", got)
