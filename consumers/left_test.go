@@ -39,7 +39,7 @@ func TestHandlersThatLeaveTheirConnectionWrong(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			cfg := b.config()
-			cfg.HandleTimeout = 2 * time.Second
+			cfg.HandleTimeout = 5 * time.Second
 			a, err := consumers.NewApplier(b.Pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
 				if err := apply(ctx, tx, e); err != nil {
 					return err

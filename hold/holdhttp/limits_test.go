@@ -3,6 +3,7 @@ package holdhttp_test
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestOversizedBodyIsRefused(t *testing.T) {
 
 func TestSlowBodyIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *holdhttp.Config) { c.Timeout = 300 * time.Millisecond })
+	b := setup(t, func(c *holdhttp.Config) { c.Timeout = 2 * time.Second })
 	reader, writer := io.Pipe()
 	t.Cleanup(func() { _ = writer.Close() }) // the request ended long ago
 	got := b.call(t, checkout, http.MethodPost, wire.VerbPath(b.hold, wire.Cancel), "", func(r *http.Request) {
@@ -56,8 +57,8 @@ func TestCallersAreLimitedOneByOne(t *testing.T) {
 	for range 2 {
 		got := b.post(t, checkout, b.hold, wire.Cancel)
 		wantProblem(t, got, http.StatusTooManyRequests, wire.RateLimited)
-		if after := got.header.Get("Retry-After"); after != "1000" && after != "999" && after != "998" {
-			t.Errorf("retry after %q", after)
+		if after, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || after > 1000 || after < 900 {
+			t.Errorf("retry after %d, %v", after, err)
 		}
 	}
 	if got := b.get(t, billing); got.status != http.StatusOK {

@@ -106,7 +106,7 @@ func TestCallThatTakesTooLongHasNoOutcome(t *testing.T) {
 	b.post(t, checkout, b.hold, wire.Register)
 	commit := b.openWrite(t, b.hold)
 	slow := *b
-	slow.serve(t, nil, func(c *holdhttp.Config) { c.Timeout = 300 * time.Millisecond })
+	slow.serve(t, nil, func(c *holdhttp.Config) { c.Timeout = 2 * time.Second })
 	got := slow.post(t, checkout, b.hold, wire.Release)
 	wantProblem(t, got, http.StatusServiceUnavailable, wire.Unavailable)
 	if got.header.Get("Retry-After") != "1" {

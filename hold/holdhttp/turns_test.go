@@ -31,7 +31,7 @@ func (s *stubborn) Undo(context.Context, pgx.Tx, hold.Receipt) (hold.Fate, error
 func TestCallsTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := &stubborn{make(chan struct{}), make(chan struct{})}
-	b := setup(t, func(c *holdhttp.Config) { c.Compensator, c.Concurrent, c.Timeout = s, 1, 3*time.Second })
+	b := setup(t, func(c *holdhttp.Config) { c.Compensator, c.Concurrent, c.Timeout = s, 1, 8*time.Second })
 	b.register(t, "checkout")
 	b.applied(t, "alone")
 	done := make(chan error, 1)
