@@ -13,6 +13,7 @@ import (
 func consumerListCommand(p Process) *cobra.Command {
 	c := verb(&cobra.Command{
 		Use:     "list",
+		Aliases: []string{"status"},
 		Short:   "List the consumers of a database, and the switches that somebody has turned",
 		Long:    effects("nothing.", "shows a consumer that has never handled anything: the database does not know it."),
 		Example: "  relay consumer list",
