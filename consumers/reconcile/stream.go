@@ -76,7 +76,7 @@ func (s *stream) Records(ctx context.Context, each func(Record) error) error {
 		return err
 	}
 	if n := s.removed(found.CachedInfo().State); n > 0 {
-		return &walk.EndError{Stream: s.name, After: s.read.last, Err: fmt.Errorf("%d messages were removed from it while it was read", n)}
+		return &walk.EndError{Stream: s.name, After: s.read.last, Err: fmt.Errorf("%d %w", n, walk.ErrRemoved)}
 	}
 	if s.read.records == 0 && !s.mayBeEmpty {
 		return &TruthError{Ref: s.Name(), Reason: fmt.Sprintf("no event tells the fact: of %d messages %d are no events and %d are of other types", s.read.messages, s.read.unreadable, s.read.others),
