@@ -17,7 +17,11 @@ import (
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
-const lookBackMessages = 20_000
+const (
+	lookBackMessages = 20_000
+	// lagLimit bounds how long a test tries until a consumer lies on the replica that lags: the broker chooses where.
+	lagLimit = 5 * time.Minute
+)
 
 // lookBackBench is a stream that a relay looks back in.
 type lookBackBench struct {
@@ -265,29 +269,42 @@ func TestLookBackAtAReplicaThatLags(t *testing.T) {
 	})
 	b := newLookBackBench(t, jetstream.StreamConfig{Replicas: 3}, cluster.URLs()...)
 	b.publish(0, 100)
-	if err := cluster.AwaitStream(t.Context(), "EVENTS"); err != nil {
-		t.Fatal(err)
-	}
-	leader, err := cluster.Leader(t.Context(), "EVENTS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lags := cluster.Nodes[0]
-	if lags == leader {
-		lags = cluster.Nodes[1]
-	}
-	if err := lags.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	b.publish(100, lookBackMessages)
-	if err := lags.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for range 12 {
-		ids, err := b.look(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	next := 100
+	var node *fault.Node
+	for deadline, seen := time.Now().Add(lagLimit), false; !seen; {
+		if time.Now().After(deadline) {
+			t.Fatalf("within %s no consumer lay on a replica that lagged", lagLimit)
 		}
-		b.has(ids, 0, lookBackMessages)
+		current := true
+		if node != nil {
+			if current, err = cluster.Current(t.Context(), "EVENTS", node); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if current {
+			if node, err = cluster.Lag(t.Context(), "EVENTS", func() {
+				b.publish(next, next+lookBackMessages)
+				next += lookBackMessages
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen = b.lookWatched(cluster, node, next)
 	}
+}
+
+// lookWatched looks back, demands all ids, and reports whether a consumer lay on a node while it had not got all.
+func (b *lookBackBench) lookWatched(cluster *fault.Cluster, node *fault.Node, end int) bool {
+	b.t.Helper()
+	watch, err := cluster.WatchPlacements(b.t.Context(), "EVENTS")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer watch.Close()
+	ids, err := b.look(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.has(ids, 0, end)
+	return watch.Behind(node, uint64(end))
 }
