@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -186,6 +187,49 @@ func TestLookBackInAWorkQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.has(ids, 0, 1000)
+}
+
+// TestLookBackNeedsTheseRights, which relay check and docs/operations.md name, and no others.
+func TestLookBackNeedsTheseRights(t *testing.T) {
+	t.Parallel()
+	rights := []string{"$JS.API.INFO", "$JS.API.STREAM.INFO.EVENTS", "$JS.API.CONSUMER.CREATE.EVENTS.*", "$JS.API.CONSUMER.INFO.EVENTS.*",
+		"$JS.API.CONSUMER.MSG.NEXT.EVENTS.*", "$JS.API.CONSUMER.DELETE.EVENTS.*", "$JS.API.STREAM.MSG.GET.EVENTS"}
+	node := outboxtest.NewNATS(t, func(o *harness.NATSOptions) {
+		o.Configure = func(o *server.Options) {
+			o.Users = []*server.User{{Username: "admin", Password: "p"}, {Username: "relay", Password: "p", Permissions: &server.Permissions{
+				Publish: &server.SubjectPermission{Allow: rights}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+			}}}
+		}
+	})
+	for _, retention := range []jetstream.RetentionPolicy{jetstream.LimitsPolicy, jetstream.InterestPolicy, jetstream.WorkQueuePolicy} {
+		b := newLookBackBench(t, jetstream.StreamConfig{Retention: retention}, strings.Replace(node.URL(), "nats://", "nats://admin:p@", 1))
+		if _, err := b.admin.CreateConsumer(t.Context(), "EVENTS", jetstream.ConsumerConfig{Durable: "worker", AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
+			t.Fatal(err)
+		}
+		b.publish(0, 1000)
+		refused := make(chan error, 100)
+		conn, err := nats.Connect(node.URL(), nats.UserInfo("relay", "p"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			refused <- err
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		if b.relay, err = New(nil, conn, Config{Stream: "EVENTS", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}); err != nil {
+			t.Fatal(err)
+		}
+		ids, err := b.look(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", retention, err)
+		}
+		b.has(ids, 0, 1000)
+		for len(refused) > 0 {
+			t.Errorf("%s: %v", retention, <-refused)
+		}
+		if err := b.admin.DeleteStream(t.Context(), "EVENTS"); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestLookBackEnds whatever happens to the stream while it is read: a lane must not stand still.
