@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -17,7 +18,11 @@ import (
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
-const lookBackMessages = 20_000
+const (
+	lookBackMessages = 20_000
+	// lagLimit bounds how long a test tries until a consumer lies on the replica that lags: the broker chooses where.
+	lagLimit = 5 * time.Minute
+)
 
 // lookBackBench is a stream that a relay looks back in.
 type lookBackBench struct {
@@ -184,6 +189,49 @@ func TestLookBackInAWorkQueue(t *testing.T) {
 	b.has(ids, 0, 1000)
 }
 
+// TestLookBackNeedsTheseRights, which relay check and docs/operations.md name, and no others.
+func TestLookBackNeedsTheseRights(t *testing.T) {
+	t.Parallel()
+	rights := []string{"$JS.API.INFO", "$JS.API.STREAM.INFO.EVENTS", "$JS.API.CONSUMER.CREATE.EVENTS.*", "$JS.API.CONSUMER.INFO.EVENTS.*",
+		"$JS.API.CONSUMER.MSG.NEXT.EVENTS.*", "$JS.API.CONSUMER.DELETE.EVENTS.*", "$JS.API.STREAM.MSG.GET.EVENTS"}
+	node := outboxtest.NewNATS(t, func(o *harness.NATSOptions) {
+		o.Configure = func(o *server.Options) {
+			o.Users = []*server.User{{Username: "admin", Password: "p"}, {Username: "relay", Password: "p", Permissions: &server.Permissions{
+				Publish: &server.SubjectPermission{Allow: rights}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+			}}}
+		}
+	})
+	for _, retention := range []jetstream.RetentionPolicy{jetstream.LimitsPolicy, jetstream.InterestPolicy, jetstream.WorkQueuePolicy} {
+		b := newLookBackBench(t, jetstream.StreamConfig{Retention: retention}, strings.Replace(node.URL(), "nats://", "nats://admin:p@", 1))
+		if _, err := b.admin.CreateConsumer(t.Context(), "EVENTS", jetstream.ConsumerConfig{Durable: "worker", AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
+			t.Fatal(err)
+		}
+		b.publish(0, 1000)
+		refused := make(chan error, 100)
+		conn, err := nats.Connect(node.URL(), nats.UserInfo("relay", "p"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			refused <- err
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		if b.relay, err = New(nil, conn, Config{Stream: "EVENTS", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}); err != nil {
+			t.Fatal(err)
+		}
+		ids, err := b.look(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", retention, err)
+		}
+		b.has(ids, 0, 1000)
+		for len(refused) > 0 {
+			t.Errorf("%s: %v", retention, <-refused)
+		}
+		if err := b.admin.DeleteStream(t.Context(), "EVENTS"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestLookBackEnds whatever happens to the stream while it is read: a lane must not stand still.
 func TestLookBackEnds(t *testing.T) {
 	t.Parallel()
@@ -265,29 +313,42 @@ func TestLookBackAtAReplicaThatLags(t *testing.T) {
 	})
 	b := newLookBackBench(t, jetstream.StreamConfig{Replicas: 3}, cluster.URLs()...)
 	b.publish(0, 100)
-	if err := cluster.AwaitStream(t.Context(), "EVENTS"); err != nil {
-		t.Fatal(err)
-	}
-	leader, err := cluster.Leader(t.Context(), "EVENTS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lags := cluster.Nodes[0]
-	if lags == leader {
-		lags = cluster.Nodes[1]
-	}
-	if err := lags.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	b.publish(100, lookBackMessages)
-	if err := lags.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for range 12 {
-		ids, err := b.look(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	next := 100
+	var node *fault.Node
+	for deadline, seen := time.Now().Add(lagLimit), false; !seen; {
+		if time.Now().After(deadline) {
+			t.Fatalf("within %s no consumer lay on a replica that lagged", lagLimit)
 		}
-		b.has(ids, 0, lookBackMessages)
+		current := true
+		if node != nil {
+			if current, err = cluster.Current(t.Context(), "EVENTS", node); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if current {
+			if node, err = cluster.Lag(t.Context(), "EVENTS", func() {
+				b.publish(next, next+lookBackMessages)
+				next += lookBackMessages
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen = b.lookWatched(cluster, node, next)
 	}
+}
+
+// lookWatched looks back, demands all ids, and reports whether a consumer lay on a node while it had not got all.
+func (b *lookBackBench) lookWatched(cluster *fault.Cluster, node *fault.Node, end int) bool {
+	b.t.Helper()
+	watch, err := cluster.WatchPlacements(b.t.Context(), "EVENTS")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer watch.Close()
+	ids, err := b.look(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.has(ids, 0, end)
+	return watch.Behind(node, uint64(end))
 }

@@ -82,7 +82,7 @@ func (s *stream) records(ctx context.Context, begin uint64, found *jetstream.Str
 		return err
 	}
 	if n := s.removed(begin, found.State); n > 0 {
-		return &walk.EndError{Stream: s.name, After: s.read.last, Err: fmt.Errorf("%d messages were removed from it while it was read", n)}
+		return &walk.EndError{Stream: s.name, After: s.read.last, Err: fmt.Errorf("%d %w", n, walk.ErrRemoved)}
 	}
 	if s.read.records == 0 && !s.mayBeEmpty {
 		return &TruthError{Ref: s.Name(), Reason: fmt.Sprintf("no event tells the fact: of %d messages %d are no events and %d are of other types", s.read.messages, s.read.unreadable, s.read.others),

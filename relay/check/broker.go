@@ -192,7 +192,7 @@ func isDenied(err error) bool {
 	return false
 }
 
-const grantAPI = "permit the user to publish on $JS.API.INFO, $JS.API.STREAM.INFO.> and $JS.API.CONSUMER.>, and to subscribe to its inbox"
+const grantAPI = "permit the user to publish on $JS.API.INFO, $JS.API.STREAM.INFO.>, $JS.API.CONSUMER.> and $JS.API.STREAM.MSG.GET.>, and to subscribe to its inbox"
 
 func jetStreamFinding(f *facts) Finding {
 	b := f.br

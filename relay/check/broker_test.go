@@ -202,12 +202,12 @@ func TestPermissions(t *testing.T) {
 			check: "publish-permission", severity: check.Fail, text: "may not publish on events.>", hint: "permit the user"},
 		{name: "is denied a part", deny: []string{"events.secret.>"},
 			check: "publish-permission", severity: check.Warn, text: "may publish on a part of events.> only", hint: "permit the user"},
-		{name: "least permissions", allow: []string{"events.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.ORDERS", "$JS.API.CONSUMER.>"},
+		{name: "least permissions", allow: []string{"events.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.ORDERS", "$JS.API.CONSUMER.>", "$JS.API.STREAM.MSG.GET.ORDERS"},
 			skipped: []string{"publish-permission", "overlap"}},
 		{name: "no JetStream API", allow: []string{"events.>"},
-			check: "jetstream", severity: check.Fail, text: "may not use the JetStream API", hint: "$JS.API.STREAM.INFO.>"},
+			check: "jetstream", severity: check.Fail, text: "may not use the JetStream API", hint: "$JS.API.STREAM.MSG.GET.>"},
 		{name: "no stream", allow: []string{"events.>", "$JS.API.INFO", "$SYS.REQ.USER.INFO"},
-			check: "stream", severity: check.Fail, text: "may not ask about stream ORDERS", hint: "$JS.API.STREAM.INFO.>"},
+			check: "stream", severity: check.Fail, text: "may not ask about stream ORDERS", hint: "$JS.API.STREAM.MSG.GET.>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -37,6 +37,13 @@
 // after the oldest event of the log was staged, and after the last batch of which the log has
 // lost an event.
 //
+// # What is removed while it reads
+//
+// What was gone before the reading began is judged as the table says. What is deleted or purged between that and the
+// moment in which it would have been read is neither missing nor there: nothing is concluded or repaired then, and the
+// error says so. With several passes that holds until the last one has read the stream. What the limits of the
+// stream drop meanwhile is expired.
+//
 // # Memory
 //
 // The log becomes a sorted list of entries of a fixed size (a hash of the id, one of the content, the

@@ -71,14 +71,11 @@ func (r *run) readLog(ctx context.Context, p part) ([]event, error) {
 }
 
 // readStream shows the messages of a part to judge, in their order, and in the first pass counts those
-// that are nobody's.
-func (r *run) readStream(ctx context.Context, p part, judge func(*message)) error {
-	var cfg walk.Config
-	if !r.window.After.IsZero() {
-		cfg.Since = r.window.After.Add(-r.cfg.Skew)
-	}
-	return walk.Stream(ctx, r.js, r.stream, cfg, func(m walk.Message) error {
+// that are nobody's. It returns which ones came.
+func (r *run) readStream(ctx context.Context, p part, judge func(*message)) (read reading, err error) {
+	err = walk.Stream(ctx, r.js, r.stream, walk.Config{Since: r.readSince()}, func(m walk.Message) error {
 		r.progress(0, 1)
+		read.add(m.Sequence)
 		if p.n == 0 {
 			r.report.Messages++
 		}
@@ -87,6 +84,15 @@ func (r *run) readStream(ctx context.Context, p part, judge func(*message)) erro
 		}
 		return nil
 	})
+	return read, err
+}
+
+// readSince is when the first message was stored that is read; zero for all.
+func (r *run) readSince() time.Time {
+	if r.window.After.IsZero() {
+		return time.Time{}
+	}
+	return r.window.After.Add(-r.cfg.Skew)
 }
 
 // messageOf reads a message. It is not ok for one that is not compared, which is counted.

@@ -27,12 +27,12 @@ type run struct {
 	report *Report
 	pub    *relay.Publisher // nil without a repair
 
-	stream  *jetstream.StreamInfo
+	stream  *jetstream.StreamInfo // as it was when the reading began
 	digests *digester
 	seed    maphash.Seed
 
 	window   position.Window
-	expired  int64                // events below this number may have been dropped by the stream's limits
+	expired  int64                // events below this number may have been dropped by the stream's limits, when it was asked last
 	now      time.Time            // by the clock of the database
 	horizon  time.Time            // foreign is only what was stored after it, and
 	since    uint64               // after this sequence, and
@@ -52,7 +52,8 @@ type place struct {
 
 // Run compares the stream with the log, and repairs what is missing if it is asked to. Errors
 // that say why nothing was compared: [ErrNoGroup], [ErrConsumedStream], an
-// [*outbox.SchemaError], [jetstream.ErrStreamNotFound]; [*walk.EndError] when the stream could not be read to its end. A report beside an error says what was found, and
+// [*outbox.SchemaError], [jetstream.ErrStreamNotFound]; [*walk.EndError] when the stream could not be read to its end, or when
+// messages were removed before they were read ([walk.ErrRemoved]). A report beside an error says what was found, and
 // repaired, until then; it may be nil. The role needs the rights of a relay. Until it returns, one
 // transaction that only reads stays open.
 func Run(ctx context.Context, pool *pgxpool.Pool, nc *nats.Conn, cfg Config) (*Report, error) {
@@ -144,23 +145,27 @@ func (r *run) look(ctx context.Context) error {
 	return r.lookAtStream(ctx)
 }
 
-func (r *run) lookAtStream(ctx context.Context) error {
-	stream, err := r.js.Stream(ctx, r.cfg.Relay.Stream)
-	if err != nil {
+func (r *run) lookAtStream(ctx context.Context) (err error) {
+	if r.stream, err = r.stateOf(ctx); err != nil {
 		return err
 	}
-	r.stream = stream.CachedInfo()
 	state, limits := r.stream.State, r.stream.Config
 	if limits.Retention != jetstream.LimitsPolicy {
 		return ErrConsumedStream
 	}
 	r.report.First, r.report.Last, r.report.Window = state.FirstSeq, state.LastSeq, limits.Duplicates
 	r.report.Regressed = state.LastSeq < r.report.Acknowledged
+	return r.expire(ctx, state)
+}
+
+// expire finds out what the limits of the stream may have dropped.
+func (r *run) expire(ctx context.Context, state jetstream.StreamState) (err error) {
+	limits := r.stream.Config
 	var kept time.Time // when the oldest message was stored that the limits have left
 	switch {
-	case limits.MaxMsgsPerSubject > 0:
-		kept = r.now // any message may be gone
-	case limits.MaxAge <= 0 && limits.MaxMsgs <= 0 && limits.MaxBytes <= 0:
+	case anyMayExpire(limits):
+		kept = r.now
+	case !firstMayExpire(limits):
 		return nil
 	case state.Msgs > 0 && state.FirstSeq > 1:
 		kept = state.FirstTime
@@ -216,7 +221,11 @@ func (r *run) pass(ctx context.Context, p part) error {
 		return fmt.Errorf("read the log: %w", err)
 	}
 	slices.SortFunc(events, compareEvents)
-	if err := r.readStream(ctx, p, func(m *message) { r.see(events, m) }); err != nil {
+	read, err := r.readStream(ctx, p, func(m *message) { r.see(events, m) })
+	if err == nil {
+		err = r.settleEnd(ctx, read)
+	}
+	if err != nil {
 		return fmt.Errorf("read the stream: %w", err)
 	}
 	r.conclude(events)

@@ -30,6 +30,7 @@
 //
 // # What it never does
 //
-// It acknowledges nothing, changes nothing in the stream, and leaves only a consumer in memory, which the
-// broker removes.
+// It acknowledges nothing and changes nothing in the stream. The consumer that it reads with is removed at the end. Where
+// messages stay for those that are interested in them, the consumer keeps them as long as it is there; one that cannot be
+// removed, as when the broker is away, the broker removes after a minute.
 package walk

@@ -9,6 +9,10 @@ import (
 // was restored or has lost its end.
 var ErrChanged = errors.New("it is not the stream any more that it was when the reading began")
 
+// ErrRemoved is the cause of an [*EndError] of those who need all of a stream: some of it was deleted or purged before it was
+// read. [Stream] itself hands on what is left.
+var ErrRemoved = errors.New("messages were removed from it while it was read")
+
 // EndError is returned when a stream cannot be read to its end.
 type EndError struct {
 	Stream string

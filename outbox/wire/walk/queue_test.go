@@ -1,11 +1,14 @@
 package walk_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/holdfast-dev/holdfast/e2e/fault"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 	"github.com/holdfast-dev/holdfast/outbox/wire/walk"
 )
@@ -14,17 +17,7 @@ import (
 func TestWorkQueueIsRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, outboxtest.NewNATS(t).URL())
-	if err := b.js.DeleteStream(t.Context(), streamName); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if b.stream, err = b.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
-		t.Fatal(err)
-	}
-	worker, err := b.stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "worker", AckPolicy: jetstream.AckExplicitPolicy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	worker := b.remake(jetstream.WorkQueuePolicy, 1)
 	b.publish(0, 1000)
 	b.wants(b.walk(t.Context(), b.info(), walk.Config{}, nil), 1, 1000)
 	b.wants(b.walk(t.Context(), b.info(), walk.Config{From: 500, HeadersOnly: true}, nil), 500, 1000)
@@ -40,5 +33,36 @@ func TestWorkQueueIsRead(t *testing.T) {
 	})
 	if !errors.Is(r.err, jetstream.ErrStreamNotFound) || len(r.seqs) == 900 {
 		t.Errorf("%d messages: %v", len(r.seqs), r.err)
+	}
+}
+
+// TestReplicatedStreamThatConsumersEmpty: a broker wants consumers there that have as many replicas as the stream, before
+// it asks anything else of them.
+func TestReplicatedStreamThatConsumersEmpty(t *testing.T) {
+	t.Parallel()
+	const many = 300
+	cluster, err := fault.StartCluster(t.Context(), 3, fault.NodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Errorf("close the broker: %v", err)
+		}
+	})
+	b := newBench(t, 3, cluster.URLs()...)
+	for _, retention := range []jetstream.RetentionPolicy{jetstream.WorkQueuePolicy, jetstream.InterestPolicy} {
+		worker := b.remake(retention, 3)
+		b.publish(0, many)
+		b.wants(b.walk(t.Context(), b.info(), walk.Config{}, nil), 1, many)
+		b.wants(b.walk(t.Context(), b.info(), walk.Config{From: 100, HeadersOnly: true}, func() { b.publish(many, many+10) }), 100, many)
+		b.onlyTheWorker()
+		b.eventually("the worker has all of "+retention.String(), func(ctx context.Context) error {
+			info, err := worker.Info(ctx)
+			if err == nil && info.NumPending != many+10 {
+				err = fmt.Errorf("%d are pending", info.NumPending)
+			}
+			return err
+		})
 	}
 }

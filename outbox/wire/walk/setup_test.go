@@ -15,8 +15,10 @@ import (
 
 const (
 	streamName = "EVENTS"
+	workerName = "worker"
 	limit      = time.Minute // for what must end
-	many       = 5000        // with their bodies, more than the client asks for at once
+	generous   = 90 * time.Second
+	many       = 5000 // with their bodies, more than the client asks for at once
 )
 
 // body of the message with a number.
@@ -58,6 +60,58 @@ func (b *bench) create(replicas int) jetstream.Stream {
 		return nil
 	}
 	return stream
+}
+
+// remake makes the stream anew, with a retention and a worker that takes from it.
+func (b *bench) remake(retention jetstream.RetentionPolicy, replicas int) (worker jetstream.Consumer) {
+	b.t.Helper()
+	if err := b.js.DeleteStream(b.t.Context(), streamName); err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually("the stream is made anew", func(ctx context.Context) (err error) {
+		b.stream, err = b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"events.>"}, Retention: retention, Replicas: replicas})
+		if err == nil {
+			worker, err = b.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{Durable: workerName, AckPolicy: jetstream.AckExplicitPolicy})
+		}
+		return err
+	})
+	return worker
+}
+
+// eventually repeats ok until it succeeds.
+func (b *bench) eventually(what string, ok func(context.Context) error) {
+	b.t.Helper()
+	deadline := time.Now().Add(generous)
+	for {
+		ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
+		err := ok(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("not within %s: %s: %v", generous, what, err)
+		}
+		select {
+		case <-b.t.Context().Done():
+			b.t.Fatalf("test ended before: %s: %v", what, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// onlyTheWorker demands that no consumer of a reading is there.
+func (b *bench) onlyTheWorker() {
+	b.t.Helper()
+	names := b.stream.ConsumerNames(b.t.Context())
+	for name := range names.Name() {
+		if name != workerName {
+			b.t.Errorf("consumer %s is left", name)
+		}
+	}
+	if err := names.Err(); err != nil {
+		b.t.Error(err)
+	}
 }
 
 // publish stores messages with the numbers from to to, each until it is acknowledged.

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -20,6 +21,8 @@ const (
 	heartbeat = time.Second
 	// askLimit bounds a question to the broker.
 	askLimit = 5 * time.Second
+	// forgetLimit bounds the removal of consumers. It is best effort, and whoever reads waits for it.
+	forgetLimit = 2 * time.Second
 	// forgetAfter is when the broker removes a consumer that nobody reads from.
 	forgetAfter = time.Minute
 	// pullBytes is how much of the stream the client asks for at a time, and pullHeaders how many messages without
@@ -52,7 +55,7 @@ func Stream(ctx context.Context, js jetstream.JetStream, described *jetstream.St
 		cfg.Patience = time.Minute
 	}
 	w := &walker{js: js, stream: described, cfg: cfg, each: each}
-	defer w.drop()
+	defer w.drop(ctx)
 	return w.run(ctx)
 }
 
@@ -78,7 +81,8 @@ type walker struct {
 
 	consumer jetstream.Consumer // nil when one has to be made
 	messages jetstream.MessagesContext
-	came     uint64 // how many messages came from the consumer
+	came     uint64   // how many messages came from the consumer
+	left     []string // names of the consumers that are made and not known to be gone
 }
 
 // handed is an error of whom the messages are handed to, final one that no waiting mends.
@@ -114,7 +118,7 @@ func (w *walker) run(ctx context.Context) error {
 			return w.stalled(cause)
 		}
 		if err != nil || wait == lastLook {
-			w.drop()
+			w.drop(ctx)
 		}
 		if err != nil && !pause(ctx, wait) {
 			return ctx.Err()
@@ -189,16 +193,23 @@ func (w *walker) begin(ctx context.Context) error {
 	defer cancel()
 	cfg := jetstream.ConsumerConfig{
 		AckPolicy: jetstream.AckNonePolicy, HeadersOnly: w.cfg.HeadersOnly,
-		MemoryStorage: true, Replicas: 1, InactiveThreshold: forgetAfter,
+		Name: rand.Text(), MemoryStorage: true, InactiveThreshold: forgetAfter,
 	}
+	// How many replicas it has the broker decides: one where messages stay until the limits drop them. Where their
+	// consumers decide, it must have as many as the stream, and any other number is refused before all else.
 	switch {
 	case w.at > 0 || w.cfg.From > 0:
 		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, max(w.at+1, w.cfg.From)
 	case !w.cfg.Since.IsZero():
 		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &w.cfg.Since
 	}
+	w.forget(ctx)
+	w.left = append(w.left, cfg.Name) // it may be made although its answer is lost
 	consumer, err := w.js.CreateConsumer(ctx, w.stream.Config.Name, cfg)
 	var api *jetstream.APIError
+	if errors.As(err, &api) && api.Code < 500 {
+		w.left = w.left[:len(w.left)-1]
+	}
 	switch {
 	case errors.As(err, &api) && (api.ErrorCode == codeNeedsAck || api.ErrorCode == codeNotUnique):
 		w.oneByOne = true
@@ -244,7 +255,7 @@ func (w *walker) ask(ctx context.Context) error {
 	case BesideLeader(info, stream):
 		w.done = true
 	default:
-		w.drop()
+		w.drop(ctx)
 	}
 	return nil
 }
@@ -265,12 +276,29 @@ func (w *walker) same(ctx context.Context) (*jetstream.StreamInfo, error) {
 	return now, nil
 }
 
-// drop leaves the consumer, which the broker removes when nobody has read from it for a while.
-func (w *walker) drop() {
+// drop leaves the consumer and removes it: as long as it is there it counts against the limit of the stream, and where
+// messages stay for those that are interested in them, it keeps them.
+func (w *walker) drop(ctx context.Context) {
 	if w.messages != nil {
 		w.messages.Stop()
 	}
 	w.consumer, w.messages = nil, nil
+	w.forget(context.WithoutCancel(ctx))
+}
+
+// forget removes the consumers that are left, for a short time. What it cannot remove, the next one tries, and at last
+// the broker does, when nobody has read from it for a while.
+func (w *walker) forget(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, forgetLimit)
+	defer cancel()
+	for len(w.left) > 0 && w.js.Conn().IsConnected() {
+		err := w.js.DeleteConsumer(ctx, w.stream.Config.Name, w.left[0])
+		var api *jetstream.APIError
+		if err != nil && !(errors.As(err, &api) && api.Code < 500) {
+			return
+		}
+		w.left = w.left[1:]
+	}
 }
 
 func (w *walker) failed(err error) error {
