@@ -12,9 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/consumers/facts"
 )
 
-// conclude proves the effects in the transaction, writes the inbox, and then reads the switch, in this
-// order and in statements of their own, which make one trip: no transaction commits whose
-// last statement came after the pause.
+// conclude proves the effects in the transaction, writes the inbox, and reads the switch with the last statement, in
+// this order and in one trip: no transaction commits whose last statement came after the pause.
 func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claimed, audit bool, events []event.Event) error {
 	found := make([]Evidence, len(claims))
 	batch := &pgx.Batch{}
@@ -31,12 +30,21 @@ func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claime
 		return unprovable(err)
 	}
 	proofs := batch.Len()
-	if audit {
-		a.receive(batch, events)
-	}
-	audited := batch.Len()
 	var paused bool
-	batch.Queue(a.sql.paused, a.cfg.Group).QueryRow(func(row pgx.Row) error { return row.Scan(&paused) })
+	readPaused := func(row pgx.Row) error { return row.Scan(&paused) }
+	audited := proofs
+	if audit {
+		audited++
+	}
+	switch {
+	case audit && len(events) == 1:
+		batch.Queue(a.sql.received, a.cfg.Name, events[0].Source(), events[0].ID(), a.cfg.Group).QueryRow(readPaused)
+	case audit:
+		a.receiveAll(batch, events)
+		fallthrough
+	default:
+		batch.Queue(a.sql.paused, a.cfg.Group).QueryRow(readPaused)
+	}
 	answered, err := send(ctx, tx, batch)
 	switch {
 	case err != nil && answered < proofs && Classify(err) == Again:
@@ -81,12 +89,8 @@ func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) (answered int, err e
 	return answered, err
 }
 
-// receive queues the rows of the inbox. The statement for one event does not have to be planned anew each time.
-func (a *Applier) receive(batch *pgx.Batch, events []event.Event) {
-	if len(events) == 1 {
-		batch.Queue(a.sql.received, a.cfg.Name, events[0].Source(), events[0].ID())
-		return
-	}
+// receiveAll queues the rows of the inbox.
+func (a *Applier) receiveAll(batch *pgx.Batch, events []event.Event) {
 	sources, ids := make([]string, len(events)), make([]string, len(events))
 	for i, e := range events {
 		sources[i], ids[i] = e.Source(), e.ID()

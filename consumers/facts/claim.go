@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -110,4 +111,16 @@ func (t *Tx) row(ctx context.Context, sql string, args ...string) pgx.Row {
 	return lazytx.First(ctx, t.Tx, t.in(sql), args...)
 }
 
-func (t *Tx) in(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", t.schema) }
+// filled are statements by their text and schema, which are few.
+var filled sync.Map
+
+// in returns a statement for the schema.
+func (t *Tx) in(sql string) string {
+	key := [2]string{sql, t.schema}
+	if text, known := filled.Load(key); known {
+		return text.(string)
+	}
+	text := strings.ReplaceAll(sql, "{{schema}}", t.schema)
+	filled.Store(key, text)
+	return text
+}
