@@ -6,7 +6,7 @@
 // never waits for ever, and it never takes silence for the end:
 //
 //	what happens while it reads                  then
-//	the last messages are deleted or expire      it ends behind what is left
+//	the last messages are deleted or expire      it ends behind what is left; a replica that lags may still have some
 //	the stream is purged                         it ends
 //	the connection or the consumer is lost       it goes on behind the message that came last
 //	the replica that it reads from lags          it waits for it, and tries another one

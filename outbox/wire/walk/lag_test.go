@@ -1,6 +1,7 @@
 package walk_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -84,6 +85,8 @@ func (b *bench) readWatched(cluster *fault.Cluster, node *fault.Node, from, end,
 		cfg.From = end - from
 	}
 	r := b.walk(b.t.Context(), b.info(), cfg, nil)
+	// A replica that lags may have a message of which it does not know yet that it was deleted.
+	r.seqs = slices.DeleteFunc(r.seqs, func(seq uint64) bool { return seq > end-deleted })
 	b.wants(r, max(cfg.From, 1), end-deleted)
 	return watch.Behind(node, end-deleted)
 }
