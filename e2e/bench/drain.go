@@ -56,6 +56,11 @@ func measureDrain(ctx context.Context, r *rig) error {
 	for _, f := range all {
 		for _, g := range []*figure.Figure{f.alone, f.drain, f.ratio, f.wal, f.oldRatio} {
 			g.Print(os.Stdout)
+			if f.publisher == relay.PublisherFast { // what a relay takes by itself, under the name without it too
+				plain := *g
+				plain.Name = strings.TrimSuffix(g.Name, "_"+f.publisher.String())
+				plain.Print(os.Stdout)
+			}
 		}
 	}
 	fastGain.Print(os.Stdout)
