@@ -97,12 +97,17 @@ const runAgain = 3
 // is recorded about it, and nothing is written, unless it is [ErrUnknownCommit], a [*ProofError]
 // after the commit, or about an event in quarantine in strict mode.
 func (a *Applier) Apply(ctx context.Context, e event.Event) (Result, error) {
+	return a.applyBy(ctx, guarded, e)
+}
+
+// applyBy applies an event and concludes it in one way at first.
+func (a *Applier) applyBy(ctx context.Context, w way, e event.Event) (Result, error) {
 	if err := storableEvent(e); err != nil {
 		return Result{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, a.cfg.HandleTimeout)
 	defer cancel()
-	done, err := a.bounded(limited, func(t *attempt) ([]applied, error) { return a.commit(limited, t, e) })
+	done, err := a.bounded(limited, func(t *attempt) ([]applied, error) { return a.commit(limited, t, w, e) })
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = a.overdue(ctx, err)
@@ -132,18 +137,19 @@ func (a *Applier) tell(ctx context.Context, e event.Event, r Result) {
 }
 
 // commit runs the transaction of an event, again where that helps.
-func (a *Applier) commit(ctx context.Context, t *attempt, e event.Event) ([]applied, error) {
-	audit := true
+func (a *Applier) commit(ctx context.Context, t *attempt, w way, e event.Event) ([]applied, error) {
 	for try := 1; ; try++ {
-		done, err := a.transaction(ctx, t, audit, e)
+		done, err := a.transaction(ctx, t, w, e)
 		var defect *auditError
 		switch {
+		case errors.As(err, new(*refusedError)):
+			w = careful
 		case errors.As(err, &defect):
-			audit = false
+			w = unaudited
 			a.metrics.auditFailed(ctx)
 			a.cfg.Logger.ErrorContext(ctx, "the inbox cannot be written: the delivery goes on without it", "consumer", a.cfg.Name, "event_id", e.ID(), "cause", kindOf(err))
 		case err == nil:
-			done[0].Audited = audit
+			done[0].Audited = w != unaudited
 			return done, nil
 		case Classify(err) != Again || try >= runAgain || ctx.Err() != nil:
 			return nil, err
@@ -169,7 +175,7 @@ type auditError struct{ error }
 func (e *auditError) Unwrap() error { return e.error }
 
 // transaction is the protocol up to the commit, for one event or several: all of them or none.
-func (a *Applier) transaction(ctx context.Context, t *attempt, audit bool, events ...event.Event) (done []applied, err error) {
+func (a *Applier) transaction(ctx context.Context, t *attempt, w way, events ...event.Event) (done []applied, err error) {
 	pooled, err := a.pool.Acquire(ctx)
 	if err != nil {
 		return nil, Unavailable(&beginError{err})
@@ -204,10 +210,20 @@ func (a *Applier) transaction(ctx context.Context, t *attempt, audit bool, event
 			return nil, err
 		}
 	}
-	if err := a.conclude(ctx, plain, claimsOf(done), audit, events); err != nil {
+	if w == guarded && a.proofs.own == nil {
+		if err := t.commits(ctx); err != nil {
+			return nil, err
+		}
+		late, cancel := a.outliving(ctx)
+		defer cancel()
+		err := a.commitGuarded(late, plain, claimsOf(done), events)
+		committing = !errors.As(err, new(*refusedError))
+		return done, err
+	}
+	if err := a.conclude(ctx, plain, claimsOf(done), w, events); err != nil {
 		return nil, err
 	}
-	if err := t.commits(); err != nil {
+	if err := t.commits(ctx); err != nil {
 		return nil, err
 	}
 	late, cancel := a.detached(ctx)

@@ -38,12 +38,16 @@ func (t *attempt) opens(conn *pgxpool.Conn) (*pgx.Conn, error) {
 	return conn.Conn(), nil
 }
 
-// commits says that the transaction is about to be committed: its outcome is that of the database from here on.
-func (t *attempt) commits() error {
+// commits says that the transaction is about to be committed: its outcome is that of the database from here on. ctx
+// was its time.
+func (t *attempt) commits(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.abandoned {
 		return errAbandoned
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	t.committing = true
 	return nil

@@ -13,15 +13,16 @@ import (
 )
 
 // conclude proves the effects in the transaction, writes the inbox, and reads the switch with the last statement, in
-// this order and in one trip: no transaction commits whose last statement came after the pause.
-func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claimed, audit bool, events []event.Event) error {
+// this order and in one trip: no transaction commits whose last statement came after the pause. It says what is wrong.
+func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claimed, w way, events []event.Event) error {
+	audit := w != unaudited
 	found := make([]Evidence, len(claims))
 	batch := &pgx.Batch{}
 	var err error
 	if a.proofs.own != nil {
 		err = a.proofs.ask(ctx, tx, claims, found)
 	} else {
-		err = a.proofs.queue(batch, claims, found)
+		err = a.queueProofs(batch, claims, found)
 	}
 	if err != nil && Classify(err) == Again {
 		return err
@@ -67,6 +68,15 @@ func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claime
 		return ErrPaused
 	}
 	return nil
+}
+
+// queueProofs queues the default proof.
+func (a *Applier) queueProofs(batch *pgx.Batch, claims []facts.Claimed, found []Evidence) error {
+	questions, err := a.proofs.questions(claims)
+	for _, q := range questions {
+		q.queueRead(batch, found)
+	}
+	return err
 }
 
 // send sends a batch and says how many of its statements were answered before the first error.
@@ -122,35 +132,50 @@ type committedError struct{ err error }
 func (e *committedError) Error() string { return "after the commit: " + e.err.Error() }
 func (e *committedError) Unwrap() error { return e.err }
 
-// commitAndProve commits, and proves the effects as everybody sees them then. The default proof travels with
-// the commit: its statements run after it, with snapshots of their own, and only when it succeeded.
+// commitAndProve commits, and proves the effects as everybody sees them then.
 func (a *Applier) commitAndProve(ctx context.Context, tx pgx.Tx, claims []facts.Claimed) error {
+	if a.proofs.own == nil {
+		questions, err := a.proofs.questions(claims)
+		if err != nil {
+			return err
+		}
+		committed, found, err := sendCommit(ctx, tx, &pgx.Batch{}, questions, len(claims))
+		return concluded(committed, claims, found, err)
+	}
+	if err := commitError(tx.Commit(ctx)); err != nil {
+		return err
+	}
 	found := make([]Evidence, len(claims))
-	if a.proofs.own != nil {
-		if err := commitError(tx.Commit(ctx)); err != nil {
-			return err
-		}
-		if err := a.proofs.ask(ctx, tx.Conn(), claims, found); err != nil {
-			return &committedError{unprovable(err)}
-		}
-	} else {
-		batch, committed := &pgx.Batch{}, false
-		batch.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
-			committed = tag.String() == "COMMIT"
-			return nil
-		})
-		if err := a.proofs.queue(batch, claims, found); err != nil {
-			return err
-		}
-		err := tx.Conn().SendBatch(ctx, batch).Close()
-		switch {
-		case err != nil && !committed:
-			return commitError(err)
-		case !committed:
-			return commitError(pgx.ErrTxCommitRollback)
-		case err != nil:
-			return &committedError{Unavailable(fmt.Errorf("prove: %w", err))}
-		}
+	if err := a.proofs.ask(ctx, tx.Conn(), claims, found); err != nil {
+		return &committedError{unprovable(err)}
+	}
+	return concluded(true, claims, found, nil)
+}
+
+// sendCommit sends a batch, and behind it the commit and the default proof. Each is executed only if all before it
+// succeeded, and the proof has a snapshot of its own.
+func sendCommit(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, questions []question, claims int) (committed bool, found []Evidence, err error) {
+	found = make([]Evidence, claims)
+	batch.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
+		committed = tag.String() == "COMMIT"
+		return nil
+	})
+	for _, q := range questions {
+		q.queueRead(batch, found)
+	}
+	err = tx.Conn().SendBatch(ctx, batch).Close()
+	return committed, found, err
+}
+
+// concluded judges what became of a commit and of the proof after it.
+func concluded(committed bool, claims []facts.Claimed, found []Evidence, err error) error {
+	switch {
+	case err != nil && !committed:
+		return commitError(err)
+	case !committed:
+		return commitError(pgx.ErrTxCommitRollback)
+	case err != nil:
+		return &committedError{Unavailable(fmt.Errorf("prove: %w", err))}
 	}
 	if err := judge(claims, found); err != nil {
 		return &committedError{err}

@@ -122,7 +122,11 @@ func (c *Consumer) judge(ctx context.Context, d *delivery) deliveryOutcome {
 	if d.keyErr != nil {
 		return c.failed(ctx, d, d.keyErr)
 	}
-	result, err := c.applier.Apply(ctx, d.event)
+	w := guarded
+	if d.times > 1 { // what may have been wrong is told, and counted, where a guarded commit could only be cut
+		w = careful
+	}
+	result, err := c.applier.applyBy(ctx, w, d.event)
 	if err == nil {
 		return c.ack(ctx, d, deliveryOutcome(result.Outcome))
 	}

@@ -75,12 +75,12 @@ func (e Effect) join(schema string) join {
 		attributes = append(attributes, attribute)
 	}
 	return join{
-		one: e.count(schema, "$1", "$2", "$3", "$4", "$5", "$6::text::jsonb"),
-		many: `SELECT found.effects, found.matching
+		one: countOf(e.count(schema, "$1", "$2", "$3", "$4", "$5", "$6::text::jsonb")),
+		many: countOf(`SELECT found.effects, found.matching
   FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
        WITH ORDINALITY AS c (id, source, account_id, fact_type, fact_key, attributes, n)
  CROSS JOIN LATERAL (` + e.count(schema, "c.id", "c.source", "c.account_id", "c.fact_type", "c.fact_key", "c.attributes::jsonb") + `) AS found
- ORDER BY c.n`,
+ ORDER BY c.n`),
 		attributes: attributes,
 	}
 }
@@ -103,8 +103,7 @@ func (e Effect) count(schema, id, source, account, factType, key, attributes str
 		strings.Join(same, " AND "), schema, pgx.Identifier(strings.Split(e.Table, ".")).Sanitize(), quote(column), id)
 }
 
-// proofs looks for the effects of facts. The default queues statements into a batch that somebody sends; the
-// service's own reads by itself. found is filled in the order of the claims.
+// proofs looks for the effects of facts. The default is questions, which somebody sends; the service's own reads by itself.
 type proofs struct {
 	own    Proof
 	byType map[string]join
@@ -113,8 +112,18 @@ type proofs struct {
 // join is the statement that proves a type of fact. The one for several says the same: the database plans
 // it anew each time, because it sees how long the arrays are, and that costs more than to run it for one.
 type join struct {
-	one, many  string
+	one, many  count
 	attributes []any
+}
+
+// count is a statement that counts effects, a row for each fact.
+type count struct {
+	read  string // returns what it found
+	guard string // fails unless each fact is proven
+}
+
+func countOf(sql string) count {
+	return count{read: sql, guard: "SELECT " + guardOf("p.effects = 1 AND p.matching = 1") + " FROM (" + sql + ") AS p"}
 }
 
 func newProofs(schema string, effects map[string]Effect, own Proof) proofs {
@@ -125,7 +134,7 @@ func newProofs(schema string, effects map[string]Effect, own Proof) proofs {
 	return p
 }
 
-// ask reads with the service's own proof.
+// ask reads with the service's own proof. found is filled in the order of the claims.
 func (p proofs) ask(ctx context.Context, db Querier, claims []facts.Claimed, found []Evidence) error {
 	for i, c := range claims {
 		err := guard(func() (err error) {
@@ -139,8 +148,16 @@ func (p proofs) ask(ctx context.Context, db Querier, claims []facts.Claimed, fou
 	return nil
 }
 
-// queue puts the joins into a batch, one statement for each type of fact.
-func (p proofs) queue(batch *pgx.Batch, claims []facts.Claimed, found []Evidence) error {
+// question asks for the effects of the claims of one type.
+type question struct {
+	count
+	args   []any
+	places []int // of the claims
+}
+
+// questions are those about claims, one for each type of fact.
+func (p proofs) questions(claims []facts.Claimed) ([]question, error) {
+	var all []question
 	var done []string
 	for _, c := range claims {
 		if slices.Contains(done, c.Type) {
@@ -149,14 +166,14 @@ func (p proofs) queue(batch *pgx.Batch, claims []facts.Claimed, found []Evidence
 		done = append(done, c.Type)
 		j, known := p.byType[c.Type]
 		if !known {
-			return &ProofError{FactType: c.Type, Reason: "no effect is configured for this type of fact"}
+			return nil, &ProofError{FactType: c.Type, Reason: "no effect is configured for this type of fact"}
 		}
-		j.queue(batch, c.Type, claims, found)
+		all = append(all, j.question(c.Type, claims))
 	}
-	return nil
+	return all, nil
 }
 
-func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, found []Evidence) {
+func (j join) question(factType string, claims []facts.Claimed) question {
 	var ids []int64
 	var sources, accounts, types, keys []string
 	var attributes []string // JSON as text, which every protocol mode of pgx can send
@@ -169,19 +186,28 @@ func (j join) queue(batch *pgx.Batch, factType string, claims []facts.Claimed, f
 		ids, sources, accounts, types, keys = append(ids, c.ID), append(sources, c.Source), append(accounts, c.Account), append(types, c.Type), append(keys, c.Key.String())
 		attributes = append(attributes, jsonText(c.Attributes))
 	}
-	sql, args := j.many, []any{ids, sources, accounts, types, keys, attributes}
+	q := question{count: j.many, args: []any{ids, sources, accounts, types, keys, attributes}, places: places}
 	if len(places) == 1 {
-		sql, args = j.one, []any{ids[0], sources[0], accounts[0], types[0], keys[0], attributes[0]}
+		q.count, q.args = j.one, []any{ids[0], sources[0], accounts[0], types[0], keys[0], attributes[0]}
 	}
-	batch.Queue(sql, append(args, j.attributes...)...).Query(func(rows pgx.Rows) error {
+	q.args = append(q.args, j.attributes...)
+	return q
+}
+
+// queueRead has a batch fill in what it finds.
+func (q question) queueRead(batch *pgx.Batch, found []Evidence) {
+	batch.Queue(q.read, q.args...).Query(func(rows pgx.Rows) error {
 		for n := 0; rows.Next(); n++ {
-			if err := rows.Scan(&found[places[n]].Effects, &found[places[n]].Matching); err != nil {
+			if err := rows.Scan(&found[q.places[n]].Effects, &found[q.places[n]].Matching); err != nil {
 				return err
 			}
 		}
 		return rows.Err()
 	})
 }
+
+// queueGuard has a batch fail here unless all are proven.
+func (q question) queueGuard(batch *pgx.Batch) { batch.Queue(q.guard, q.args...) }
 
 // jsonText is a map of texts as JSON.
 func jsonText[V any](values map[string]V) string {

@@ -103,7 +103,7 @@ func (c *Consumer) replayOnce(soft context.Context, l letter) (why string, err e
 	if err != nil {
 		return "", err
 	}
-	r, err := c.applier.Apply(soft, e)
+	r, err := c.applier.applyBy(soft, careful, e)
 	return "replayed: " + string(r.Outcome), err
 }
 

@@ -10,8 +10,6 @@ var (
 	receivedSQL string
 	//go:embed sql/received_all.sql
 	receivedAllSQL string
-	//go:embed sql/paused.sql
-	pausedSQL string
 	//go:embed sql/quarantine.sql
 	quarantineSQL string
 	//go:embed sql/failed.sql
@@ -39,6 +37,7 @@ var (
 // statements are those of one database schema.
 type statements struct {
 	received, receivedAll, paused    string
+	receivedGuard, pausedGuard       string
 	quarantine, failed, bury, buried string
 	claimReplay, endReplay           string
 	pruneInbox, pruneDead, measure   string
@@ -47,9 +46,21 @@ type statements struct {
 
 func newStatements(schema string) statements {
 	in := func(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", schema) }
+	received := in(receivedSQL) + "RETURNING "
 	return statements{
-		received: in(receivedSQL), receivedAll: in(receivedAllSQL), paused: in(pausedSQL), quarantine: in(quarantineSQL), failed: in(failedSQL),
+		received: received + isPaused(schema, "$4"), receivedGuard: received + guardOf("NOT "+isPaused(schema, "$4")), receivedAll: in(receivedAllSQL),
+		paused: "SELECT " + isPaused(schema, "$1"), pausedGuard: "SELECT " + guardOf("NOT "+isPaused(schema, "$1")),
+		quarantine: in(quarantineSQL), failed: in(failedSQL),
 		bury: in(burySQL), buried: in(buriedSQL), claimReplay: in(claimReplaySQL), endReplay: in(endReplaySQL), pruneInbox: in(pruneInboxSQL), pruneDead: in(pruneDeadSQL),
 		measure: in(measureSQL), controlSet: in(controlSetSQL), controlGet: in(controlGetSQL),
 	}
 }
+
+// isPaused is the switch of a group, as an expression. A group without a row runs.
+func isPaused(schema, group string) string {
+	return "EXISTS (SELECT FROM " + schema + ".consumer_control AS c WHERE c.consumer_group = " + group + " AND c.state = 'paused')"
+}
+
+// guardOf is an expression that fails unless a condition is true. Postgres has no assertion, and a division by zero is
+// an error.
+func guardOf(condition string) string { return "1 / coalesce((" + condition + ")::int, 0)" }

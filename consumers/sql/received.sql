@@ -1,8 +1,7 @@
 -- The audit of a delivery. It authorises nothing: the effect was proven before. A lost row is
 -- healed here, and deliveries at once wait for each other. It is the last statement before the commit, and
--- answers as paused.sql does.
+-- returns the switch.
 INSERT INTO {{schema}}.consumer_inbox AS i (consumer, event_source, event_id, processed_at)
 VALUES ($1, $2, $3, clock_timestamp())
 ON CONFLICT ON CONSTRAINT consumer_inbox_pkey DO UPDATE
    SET deliveries = i.deliveries + 1, processed_at = coalesce(i.processed_at, clock_timestamp())
-RETURNING EXISTS (SELECT FROM {{schema}}.consumer_control AS c WHERE c.consumer_group = $4 AND c.state = 'paused')
