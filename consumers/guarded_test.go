@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/consumers"
 	"github.com/holdfast-dev/holdfast/consumers/facts"
 	"github.com/holdfast-dev/holdfast/e2e/fault"
+	"github.com/holdfast-dev/holdfast/e2e/harness"
 	"github.com/holdfast-dev/holdfast/outbox/outboxtest"
 )
 
@@ -168,28 +169,72 @@ func TestServerThatEndsDuringTheCommit(t *testing.T) {
 	}
 }
 
-// TestRefusalKeepsTheConnection: what is paused, or not proven, costs no new one.
-func TestRefusalKeepsTheConnection(t *testing.T) {
+// TestRefusedInEveryProtocolMode: what is not proven, or paused, is not committed, is said, and costs no connection.
+func TestRefusedInEveryProtocolMode(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+	} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			pool := outboxtest.NewPool(t, b.URL, func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode, c.MaxConns = mode, 1 })
+			b.refused(pool)
+			if n := pool.Stat().NewConnsCount(); n != 1 {
+				t.Errorf("%d connections were made, want one", n)
+			}
+		})
+	}
+}
+
+// TestRefusedBehindAPooler, which sees the commit in one trip with what it depends on.
+func TestRefusedBehindAPooler(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	pool := outboxtest.NewPool(t, b.URL, func(c *pgxpool.Config) { c.MaxConns = 1 })
-	a, err := consumers.NewApplier(pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
-		fact, _, err := factOf(e)
-		if err != nil {
-			return err
-		}
-		_, err = facts.Claim(ctx, tx, fact)
-		return err
-	}, b.config())
+	url, err := outboxtest.NewPooler(t, b.URL, harness.PoolerOptions{}).URL(b.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.refused(outboxtest.NewPool(t, url))
+}
+
+// refused applies an event that is not proven, one that is paused, and one with which nothing is wrong.
+func (b *bundle) refused(pool *pgxpool.Pool) {
+	b.t.Helper()
 	var unproven *consumers.ProofError
-	if _, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); !errors.As(err, &unproven) || unproven.Found != (consumers.Evidence{}) {
-		t.Errorf("error is %v", err)
+	for _, c := range []struct {
+		handle consumers.Handler
+		paused bool
+		is     func(error) bool
+		want   int
+	}{
+		{claimOnly, false, func(err error) bool { return errors.As(err, &unproven) && unproven.Found == consumers.Evidence{} }, 0},
+		{apply, true, func(err error) bool { return errors.Is(err, consumers.ErrPaused) }, 0},
+		{apply, false, func(err error) bool { return err == nil }, 1},
+	} {
+		state := "running"
+		if c.paused {
+			state = "paused"
+		}
+		b.exec(`INSERT INTO outbox.consumer_control (consumer_group, state, changed_by, reason) VALUES ('ledger', $1, 'alice', 'a test')
+			ON CONFLICT (consumer_group) DO UPDATE SET state = excluded.state`, state)
+		a, err := consumers.NewApplier(pool, c.handle, b.config())
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if _, err := a.Apply(b.t.Context(), newEvent(b.t, "event-1", one)); !c.is(err) {
+			b.t.Errorf("%s: error is %v", state, err)
+		}
+		b.wantEffects(c.want)
 	}
-	if n := pool.Stat().NewConnsCount(); n != 1 {
-		t.Errorf("%d connections were made, want one", n)
+}
+
+// claimOnly claims, and writes no effect.
+func claimOnly(ctx context.Context, tx *facts.Tx, e event.Event) error {
+	fact, _, err := factOf(e)
+	if err != nil {
+		return err
 	}
-	b.wantEffects(0)
+	_, err = facts.Claim(ctx, tx, fact)
+	return err
 }

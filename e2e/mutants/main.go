@@ -132,11 +132,11 @@ func (l *laboratory) run(ctx context.Context, chosen []*mutant) (bool, error) {
 // control runs the relay as it is, which must be clean.
 func (l *laboratory) control(ctx context.Context) error {
 	relay := filepath.Join(l.dir, "relay")
-	if err := l.tree.build(ctx, &mutant{}, l.dir, relay, "./cmd/relay"); err != nil {
+	if err := l.tree.build(ctx, unchanged(), l.dir, relay, "./cmd/relay"); err != nil {
 		return err
 	}
 	for i := range l.seeds {
-		violated, err := try(ctx, l.chaos, relay, "", &mutant{}, l.seed+uint64(i), l.length)
+		violated, err := try(ctx, l.chaos, relay, "", unchanged(), l.seed+uint64(i), l.length)
 		if err != nil {
 			return err
 		}

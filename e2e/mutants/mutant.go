@@ -25,6 +25,9 @@ type mutant struct {
 	patch    *overlay.Patch
 }
 
+// unchanged is the source as it is.
+func unchanged() *mutant { return &mutant{patch: &overlay.Patch{}} }
+
 const extension = ".mutant"
 
 // mutants reads the list, in the order of the names.

@@ -143,3 +143,15 @@ func TestExpected(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestControlChangesNothing: what is run without a mutant is built by the same steps as a mutant.
+func TestControlChangesNothing(t *testing.T) {
+	t.Parallel()
+	tree, err := findTree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if replace, err := tree.mutate(unchanged(), t.TempDir()); err != nil || len(replace) != 0 {
+		t.Errorf("it replaces %v, %v", replace, err)
+	}
+}
