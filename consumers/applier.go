@@ -66,6 +66,7 @@ type Applier struct {
 	pool    *pgxpool.Pool
 	handle  Handler
 	proofs  proofs
+	guards  bool // a commit may be guarded
 	sql     statements
 	metrics *metrics
 	stuck   atomic.Int64 // handlers and proofs that were left to themselves and have not come back
@@ -85,8 +86,10 @@ func NewApplier(pool *pgxpool.Pool, handle Handler, cfg Config) (*Applier, error
 	if err != nil {
 		return nil, fmt.Errorf("new applier: %w", err)
 	}
-	a := &Applier{cfg: cfg, pool: pool, handle: handle, proofs: newProofs(cfg.Schema, cfg.Effects, cfg.Proof), sql: newStatements(cfg.Schema), metrics: m}
-	return a, nil
+	return &Applier{
+		cfg: cfg, pool: pool, handle: handle, proofs: newProofs(cfg.Schema, cfg.Effects, cfg.Proof), guards: guards(pool, cfg),
+		sql: newStatements(cfg.Schema), metrics: m,
+	}, nil
 }
 
 // runAgain is how often a transaction that lost against others is run in all.
@@ -105,13 +108,12 @@ func (a *Applier) applyBy(ctx context.Context, w way, e event.Event) (Result, er
 	if err := storableEvent(e); err != nil {
 		return Result{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, a.cfg.HandleTimeout)
-	defer cancel()
-	done, err := a.bounded(limited, func(t *attempt) ([]applied, error) { return a.commit(limited, t, w, e) })
+	t := &attempt{}
+	done, err := a.within(ctx, t, w, e)
+	if errors.As(err, new(*unclearError)) {
+		done, err = a.within(ctx, t, careful, e)
+	}
 	if err != nil {
-		if limited.Err() != nil && ctx.Err() == nil {
-			err = a.overdue(ctx, err)
-		}
 		return Result{}, err
 	}
 	a.tell(ctx, e, done[0].Result)
@@ -119,6 +121,20 @@ func (a *Applier) applyBy(ctx context.Context, w way, e event.Event) (Result, er
 		return done[0].Result, errInQuarantine
 	}
 	return done[0].Result, nil
+}
+
+// within runs the transaction of an event in the time that it has.
+func (a *Applier) within(ctx context.Context, t *attempt, w way, e event.Event) ([]applied, error) {
+	limited, cancel := context.WithTimeout(ctx, a.cfg.HandleTimeout)
+	defer cancel()
+	done, err := a.bounded(limited, t, func() ([]applied, error) { return a.commit(limited, t, w, e) })
+	switch {
+	case err == nil || limited.Err() == nil || ctx.Err() != nil || errors.As(err, new(*unclearError)):
+		return done, err
+	case w == guarded && errors.Is(err, ErrUnknownCommit):
+		return nil, &unclearError{err}
+	}
+	return nil, a.overdue(ctx, err)
 }
 
 // applied is what a transaction did with an event. open says that it is in quarantine and nobody
@@ -138,12 +154,13 @@ func (a *Applier) tell(ctx context.Context, e event.Event, r Result) {
 
 // commit runs the transaction of an event, again where that helps.
 func (a *Applier) commit(ctx context.Context, t *attempt, w way, e event.Event) ([]applied, error) {
-	for try := 1; ; try++ {
+	for {
+		t.runs++
 		done, err := a.transaction(ctx, t, w, e)
 		var defect *auditError
 		switch {
-		case errors.As(err, new(*refusedError)):
-			w = careful
+		case errors.As(err, new(*unclearError)):
+			return nil, err
 		case errors.As(err, &defect):
 			w = unaudited
 			a.metrics.auditFailed(ctx)
@@ -151,7 +168,7 @@ func (a *Applier) commit(ctx context.Context, t *attempt, w way, e event.Event) 
 		case err == nil:
 			done[0].Audited = w != unaudited
 			return done, nil
-		case Classify(err) != Again || try >= runAgain || ctx.Err() != nil:
+		case Classify(err) != Again || t.runs >= runAgain || ctx.Err() != nil:
 			return nil, err
 		}
 	}
@@ -186,10 +203,10 @@ func (a *Applier) transaction(ctx context.Context, t *attempt, w way, events ...
 	}
 	defer t.closes(conn)
 	plain := lazytx.New(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
-	committing := false
+	ended := false // by us, whatever became of it
 	defer func() {
-		if committing {
-			return // it was committed, or the connection is closed
+		if ended {
+			return
 		}
 		switch begin := plain.BeginError(); {
 		case err != nil && begin != nil: // whatever the handler made of it
@@ -210,26 +227,32 @@ func (a *Applier) transaction(ctx context.Context, t *attempt, w way, events ...
 			return nil, err
 		}
 	}
-	if w == guarded && a.proofs.own == nil {
-		if err := t.commits(ctx); err != nil {
+	if plain.Conn(); plain.BeginError() != nil { // of an event for which nothing was asked
+		return nil, plain.BeginError()
+	}
+	late, cancel := a.outliving(ctx)
+	defer cancel()
+	claims := claimsOf(done)
+	if w == guarded && a.guards {
+		questions, err := a.proofs.questions(claims)
+		if err == nil {
+			err = t.commits(ctx)
+		}
+		if err != nil {
 			return nil, err
 		}
-		late, cancel := a.outliving(ctx)
-		defer cancel()
-		err := a.commitGuarded(late, plain, claimsOf(done), events)
-		committing = !errors.As(err, new(*refusedError))
+		err = a.commitGuarded(late, plain, questions, claims, events)
+		ended = conn.IsClosed() || conn.PgConn().TxStatus() == 'I'
 		return done, err
 	}
-	if err := a.conclude(ctx, plain, claimsOf(done), w, events); err != nil {
+	if err := a.conclude(ctx, plain, claims, w, events); err != nil {
 		return nil, err
 	}
 	if err := t.commits(ctx); err != nil {
 		return nil, err
 	}
-	late, cancel := a.detached(ctx)
-	defer cancel()
-	committing = true
-	return done, a.commitAndProve(late, plain, claimsOf(done))
+	ended = true
+	return done, a.commitAndProve(late, plain, claims)
 }
 
 // apply has the handler apply events in the transaction.

@@ -17,6 +17,8 @@ import (
 
 // attempt is the transaction that is open, as seen by whoever may have to end it from outside.
 type attempt struct {
+	runs int // how often the handler was asked
+
 	mu         sync.Mutex
 	conn       *pgxpool.Conn // nil between transactions
 	committing bool
@@ -87,16 +89,16 @@ var errEnded = errors.New("the handler ended its goroutine")
 
 // bounded runs transactions, and returns when they are over, or two settle timeouts after ctx has ended: by then
 // everything of ours has given up.
-func (a *Applier) bounded(ctx context.Context, run func(*attempt) ([]applied, error)) ([]applied, error) {
+func (a *Applier) bounded(ctx context.Context, t *attempt, run func() ([]applied, error)) ([]applied, error) {
 	type result struct {
 		done []applied
 		err  error
 	}
-	t, ended := &attempt{}, make(chan result, 1)
+	ended := make(chan result, 1)
 	go func() {
 		r := result{err: errEnded}
 		defer func() { ended <- r }()
-		r.done, r.err = run(t)
+		r.done, r.err = run()
 	}()
 	select {
 	case r := <-ended:

@@ -32,20 +32,11 @@ func (a *Applier) conclude(ctx context.Context, tx pgx.Tx, claims []facts.Claime
 	}
 	proofs := batch.Len()
 	var paused bool
-	readPaused := func(row pgx.Row) error { return row.Scan(&paused) }
-	audited := proofs
 	if audit {
-		audited++
+		a.receive(batch, events)
 	}
-	switch {
-	case audit && len(events) == 1:
-		batch.Queue(a.sql.received, a.cfg.Name, events[0].Source(), events[0].ID(), a.cfg.Group).QueryRow(readPaused)
-	case audit:
-		a.receiveAll(batch, events)
-		fallthrough
-	default:
-		batch.Queue(a.sql.paused, a.cfg.Group).QueryRow(readPaused)
-	}
+	audited := batch.Len()
+	batch.Queue(a.sql.paused, a.cfg.Group).QueryRow(func(row pgx.Row) error { return row.Scan(&paused) })
 	answered, err := send(ctx, tx, batch)
 	switch {
 	case err != nil && answered < proofs && Classify(err) == Again:
@@ -99,8 +90,12 @@ func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) (answered int, err e
 	return answered, err
 }
 
-// receiveAll queues the rows of the inbox.
-func (a *Applier) receiveAll(batch *pgx.Batch, events []event.Event) {
+// receive queues the rows of the inbox.
+func (a *Applier) receive(batch *pgx.Batch, events []event.Event) {
+	if len(events) == 1 {
+		batch.Queue(a.sql.received, a.cfg.Name, events[0].Source(), events[0].ID())
+		return
+	}
 	sources, ids := make([]string, len(events)), make([]string, len(events))
 	for i, e := range events {
 		sources[i], ids[i] = e.Source(), e.ID()
@@ -185,11 +180,10 @@ func concluded(committed bool, claims []facts.Claimed, found []Evidence, err err
 
 // commitError tells a refusal, after which nothing was written, from a loss of the answer.
 func commitError(err error) error {
-	var pg *pgconn.PgError
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, pgx.ErrTxCommitRollback), errors.As(err, &pg) && classifyState(pg.Code) != Outage:
+	case errors.Is(err, pgx.ErrTxCommitRollback), refused(err):
 		return fmt.Errorf("commit: %w", err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnknownCommit, err)

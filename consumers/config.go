@@ -41,8 +41,9 @@ type Config struct {
 	// Strict keeps an event that tells a known fact in another way on the stream until somebody
 	// resolves its quarantine. By default it is acknowledged once it is in quarantine.
 	Strict bool
-	// HandleTimeout is how long one transaction may take. A handler that ignores its context is left to itself
-	// two settle timeouts later, with its transaction ended. Defaults to 1 minute.
+	// HandleTimeout is how long a transaction may take, and how long it may take again when it was not clear what was
+	// wrong. A handler that ignores its context is left to itself two settle timeouts later, with its transaction
+	// ended. Defaults to 1 minute.
 	HandleTimeout time.Duration
 
 	// Stream is the JetStream stream. Required.

@@ -57,6 +57,7 @@ func TestDatabaseIsLostAtEachStatement(t *testing.T) {
 		"at the inbox":                    {fault.Executes("INSERT INTO outbox.consumer_inbox"), fault.CutAfter()},
 		"before the commit":               {fault.Commits, fault.CutBefore()},
 		"after the commit":                {fault.Commits, fault.CutAfter()},
+		"idle for too long":               {fault.Commits, fault.FailFatally("25P03")},
 		"the server is full":              {fault.Begins, fault.Fail("53300")},
 		"a deadlock":                      {fault.Executes("INSERT INTO public.refund"), fault.Fail("40P01")},
 		"the server shuts down":           {fault.Executes("INSERT INTO public.refund"), fault.FailFatally("57P01")},

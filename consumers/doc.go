@@ -58,7 +58,7 @@
 //	handling took too long while the database answers    yes      the same
 //	a handler does not come back                         yes      the same; its connection is closed
 //	the database or a connection is away, [Unavailable]  no       applied when it is back
-//	the commit got no answer, or its trip took too long  no       the next delivery finds out
+//	the commit got no answer                             no       the next delivery finds out
 //	40001, 40P01                                         no       the transaction runs again at once, three times in all
 //	the group is paused, the consumer stops              no       applied later
 //
@@ -73,13 +73,22 @@
 // fact first and no call to anything outside. Losers wait on the unique index. The effect is
 // proven in the transaction, so that no fact is committed without one, and again after the
 // commit, before the broker is told. A unique violation that was caught is no success. The
-// switch of the group is read by the last statement: what is paused commits nothing. Proof,
-// inbox, switch, commit and second proof make one trip: what is before the commit fails when
-// anything is wrong, so that it is not executed. Then, and when an event comes again, they make
-// two, of which the first says what is wrong; the handler runs once more for that. A message
+// switch of the group is read by the last statement: what is paused commits nothing. A message
 // that is given up is written to consumer_dead_letter before the broker is told, and an outage
 // gives nothing up. Every writer of effects claims facts, replays and repairs too: one stray
 // path undoes all of it.
+//
+// # Two ways to conclude
+//
+// Proof, inbox, switch, commit and second proof make one trip. The proof and the switch are
+// statements that fail when anything is wrong, and then the commit behind them is not executed: the
+// transaction is rolled back and runs again the careful way, in two trips, of which the first
+// says what is wrong. So also when the trip has no answer in its time. What failed before goes the careful way at
+// once, as everything does with a proof of the service's own, which needs an answer before the commit,
+// and in pgx's simple protocol, because there the log of the server would have the values. Each way has Config.HandleTimeout, and
+// each refusal is an error in the log of the server, "division by zero", because Postgres has no assertion.
+// The handler runs once more for a refusal, once more when the database refuses the inbox, and three times
+// in all when the transaction loses against others.
 //
 // # What does not come back
 //

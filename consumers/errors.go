@@ -25,7 +25,8 @@ var (
 	ErrSwallowed = errors.New("the handler swallowed an error of the database")
 	// ErrUnread: the handler returned while it still reads rows.
 	ErrUnread = errors.New("the handler returned with rows open: read them to the end, or close them")
-	// ErrUnknownCommit: the connection was lost during the commit. The next delivery finds out.
+	// ErrUnknownCommit: the connection was lost during the commit, or during what travels with it. The next delivery
+	// finds out.
 	ErrUnknownCommit = errors.New("whether the transaction was committed is not known")
 )
 

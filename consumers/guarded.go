@@ -8,6 +8,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/consumers/facts"
 )
@@ -19,41 +20,39 @@ type way int
 const (
 	guarded   way = iota // in one trip: what is before the commit fails when anything is wrong, and it is not executed
 	careful              // in two, the first of which says what is wrong
-	unaudited            // so, without the inbox, which the database refuses
+	unaudited            // as carefully, but without the inbox, which the database refuses
 )
 
-// refusedError says that a guarded commit was not executed, or refused: nothing was written. The careful way finds out why.
-type refusedError struct{ err error }
+// guards reports whether commits may be guarded. A proof of the service's own needs an answer before the commit. And
+// where the values of a statement are in its text, the database logs them with every error.
+func guards(pool *pgxpool.Pool, cfg Config) bool {
+	return cfg.Proof == nil && pool.Config().ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeSimpleProtocol
+}
 
-func (e *refusedError) Error() string { return "conclude: " + e.err.Error() }
-func (e *refusedError) Unwrap() error { return e.err }
+// unclearError is about a guarded commit that was refused, so that nothing was written, or that had no answer in its
+// time, so that nobody knows. The careful way finds out, in a time of its own.
+type unclearError struct{ err error }
 
-// commitGuarded concludes a transaction in one trip. It cannot be used with a proof of the service's own, which needs an
-// answer before the commit.
-func (a *Applier) commitGuarded(ctx context.Context, tx pgx.Tx, claims []facts.Claimed, events []event.Event) error {
-	questions, err := a.proofs.questions(claims)
-	if err != nil {
-		return &refusedError{err}
-	}
+func (e *unclearError) Error() string { return "conclude: " + e.err.Error() }
+func (e *unclearError) Unwrap() error { return e.err }
+
+// commitGuarded concludes a transaction in one trip.
+func (a *Applier) commitGuarded(ctx context.Context, tx pgx.Tx, questions []question, claims []facts.Claimed, events []event.Event) error {
 	batch := &pgx.Batch{}
 	for _, q := range questions {
 		q.queueGuard(batch)
 	}
-	if len(events) == 1 {
-		batch.Queue(a.sql.receivedGuard, a.cfg.Name, events[0].Source(), events[0].ID(), a.cfg.Group)
-	} else {
-		a.receiveAll(batch, events)
-		batch.Queue(a.sql.pausedGuard, a.cfg.Group)
-	}
+	a.receive(batch, events)
+	batch.Queue(a.sql.pausedGuard, a.cfg.Group)
 	committed, found, err := sendCommit(ctx, tx, batch, questions, len(claims))
 	if !committed && refused(err) {
-		return &refusedError{err}
+		return &unclearError{err}
 	}
 	return concluded(committed, claims, found, err)
 }
 
-// refused reports whether the database answered a statement with an error and lives: what came behind it in the same
-// trip, such as the commit, was not executed.
+// refused reports whether the database answered a statement with an error and lives: neither it nor what came behind it
+// in the same trip was executed.
 func refused(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR"

@@ -3,6 +3,8 @@ package consumers_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,29 +52,25 @@ func (b *bundle) waitsFor(d time.Duration) {
 	})
 }
 
-// TestCommitHasTheTimeOfTheHandler, and not only what is enough for a commit: its trip proves too.
-func TestCommitHasTheTimeOfTheHandler(t *testing.T) {
+// TestProofHasTheTimeOfTheHandler, before the commit and after it, and not only what is enough for a commit.
+func TestProofHasTheTimeOfTheHandler(t *testing.T) {
 	t.Parallel()
-	b, e := known(t)
-	cfg := b.config()
-	cfg.SettleTimeout = 50 * time.Millisecond
-	a := mustApplier(b, cfg)
-	lock := b.locks()
-	type result struct {
-		consumers.Result
-		error
-	}
-	ended := make(chan result, 1)
-	go func() {
-		r, err := a.Apply(t.Context(), e)
-		ended <- result{r, err}
-	}()
-	b.waitsFor(10 * cfg.SettleTimeout)
-	if err := lock.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if r := <-ended; r.error != nil || r.Outcome != consumers.Replayed {
-		t.Errorf("%s, %v", r.Outcome, r.error)
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeSimpleProtocol} { // guarded, and careful
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.exec("CREATE VIEW public.slow AS SELECT r.* FROM public.refund AS r, LATERAL (SELECT pg_sleep(0.5 + 0 * r.id)) AS s")
+			cfg := b.config()
+			cfg.SettleTimeout = 100 * time.Millisecond
+			cfg.Effects = map[string]consumers.Effect{"refund": {Table: "public.slow"}}
+			a, err := consumers.NewApplier(b.poolIn(mode), apply, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); err != nil || r.Outcome != consumers.Applied {
+				t.Errorf("%s, %v", r.Outcome, err)
+			}
+		})
 	}
 }
 
@@ -103,20 +101,133 @@ func TestStopIsNotKeptByACommit(t *testing.T) {
 	}
 }
 
-// TestProofThatNeverEndsIsCounted: the first delivery does not know what became of its commit; those behind it say
-// that handling takes too long, and the event is a dead letter at last.
-func TestProofThatNeverEndsIsCounted(t *testing.T) {
+// TestProofThatNeverEnds is an attempt that took too long, and no commit of which nobody ever knows.
+func TestProofThatNeverEnds(t *testing.T) {
 	t.Parallel()
-	b, _ := known(t)
+	b, e := known(t)
 	cfg := b.config()
-	cfg.HandleTimeout, cfg.SettleTimeout, cfg.Attempts = time.Second, 500*time.Millisecond, 2
+	cfg.HandleTimeout, cfg.SettleTimeout = time.Second, 500*time.Millisecond
+	a := mustApplier(b, cfg)
 	b.locks()
-	b.run(apply, cfg)
-	b.publish("event-1", "refund.made", one)
-	b.wait("a dead letter", func() bool { return b.count("outbox.consumer_dead_letter") == 1 })
-	b.settled()
-	if o, f, r := b.deliveries("outage"), b.deliveries("failed"), query[string](b, "SELECT reason_code FROM outbox.consumer_dead_letter")[0]; o != 1 || f != 1 || r != "exhausted" {
-		t.Errorf("%v outages, %v failed and a dead letter because %s, want 1, 1 and exhausted", o, f, r)
+	if _, err := a.Apply(t.Context(), e); !errors.Is(err, consumers.ErrTimeout) || consumers.Classify(err) != consumers.Failed {
+		t.Errorf("class %s of %v", consumers.Classify(err), err)
+	}
+}
+
+// TestWhatIsRefusedIsToldInTime: a handler that takes the most of its time has it again, so that it is not blamed for a
+// pause, or for a disk that is full.
+func TestWhatIsRefusedIsToldInTime(t *testing.T) {
+	t.Parallel()
+	pause := func(b *bundle) { b.sets("paused") }
+	for name, c := range map[string]struct {
+		meanwhile func(*bundle)
+		faults    []fault.PostgresRule
+		want      consumers.Class
+	}{
+		"paused": {pause, nil, consumers.Held},
+		"full":   {func(*bundle) {}, []fault.PostgresRule{{Match: fault.Commits, Do: fault.Fail("53100"), Times: 1}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			pool, proxy := b.proxied()
+			for _, r := range c.faults {
+				proxy.Add(r)
+			}
+			cfg := b.config()
+			cfg.HandleTimeout = 5 * time.Second
+			a, err := consumers.NewApplier(pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+				if err := apply(ctx, tx, e); err != nil {
+					return err
+				}
+				deadline, _ := ctx.Deadline()
+				select {
+				case <-time.After(time.Until(deadline) * 6 / 10):
+				case <-ctx.Done():
+				}
+				c.meanwhile(b)
+				return ctx.Err()
+			}, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); consumers.Classify(err) != c.want {
+				t.Errorf("class %s of %v, want %s", consumers.Classify(err), err, c.want)
+			}
+		})
+	}
+}
+
+// TestPausedWhateverTheInboxDoes: the switch is read by a statement of its own behind it.
+func TestPausedWhateverTheInboxDoes(t *testing.T) {
+	t.Parallel()
+	t.Run("it waits when the group is paused", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		b.exec("INSERT INTO outbox.consumer_inbox (consumer, event_source, event_id) VALUES ('ledger', '/shop', 'event-1')")
+		lock, err := b.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Rollback(t.Context()) //nolint:errcheck // ends with the test
+		outboxtest.Exec(t, lock, "SELECT FROM outbox.consumer_inbox FOR UPDATE")
+		a := mustApplier(b, b.config())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := a.Apply(t.Context(), newEvent(t, "event-1", one))
+			ended <- err
+		}()
+		b.waitsFor(0)
+		b.sets("paused")
+		if err := lock.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, consumers.ErrPaused) {
+			t.Errorf("error is %v", err)
+		}
+		b.wantEffects(0)
+	})
+	t.Run("it takes no row", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		b.exec("CREATE FUNCTION public.skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$")
+		b.exec("CREATE TRIGGER skip BEFORE INSERT ON outbox.consumer_inbox FOR EACH ROW EXECUTE FUNCTION public.skip()")
+		b.sets("paused")
+		if _, err := mustApplier(b, b.config()).Apply(t.Context(), newEvent(t, "event-1", one)); !errors.Is(err, consumers.ErrPaused) {
+			t.Errorf("error is %v", err)
+		}
+		b.wantEffects(0)
+	})
+}
+
+// TestRefusalAtTheCommit costs as many runs as it should, and ends no transaction twice.
+func TestRefusalAtTheCommit(t *testing.T) {
+	t.Parallel()
+	for state, c := range map[string]struct {
+		class consumers.Class
+		runs  int64
+	}{"23514": {consumers.Failed, 2}, "53100": {consumers.Outage, 2}, "40001": {consumers.Again, 3}} {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.exec("CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '" + state + "'; END $$")
+			b.exec("CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON public.refund DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.refuse()")
+			var runs atomic.Int64
+			a, err := consumers.NewApplier(b.Pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+				runs.Add(1)
+				return apply(ctx, tx, e)
+			}, b.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); consumers.Classify(err) != c.class || runs.Load() != c.runs {
+				t.Errorf("after %d runs class %s of %v, want %d and %s", runs.Load(), consumers.Classify(err), err, c.runs, c.class)
+			}
+			if log := b.ServerLog(t); strings.Contains(log, "WARNING") {
+				t.Errorf("the server warns:\n%s", log)
+			}
+			b.wantEffects(0)
+		})
 	}
 }
 
@@ -183,6 +294,9 @@ func TestRefusedInEveryProtocolMode(t *testing.T) {
 			if n := pool.Stat().NewConnsCount(); n != 1 {
 				t.Errorf("%d connections were made, want one", n)
 			}
+			if log := b.ServerLog(t); strings.Contains(log, one.Account) {
+				t.Errorf("the server logged what is in an event:\n%s", log)
+			}
 		})
 	}
 }
@@ -216,8 +330,7 @@ func (b *bundle) refused(pool *pgxpool.Pool) {
 		if c.paused {
 			state = "paused"
 		}
-		b.exec(`INSERT INTO outbox.consumer_control (consumer_group, state, changed_by, reason) VALUES ('ledger', $1, 'alice', 'a test')
-			ON CONFLICT (consumer_group) DO UPDATE SET state = excluded.state`, state)
+		b.sets(state)
 		a, err := consumers.NewApplier(pool, c.handle, b.config())
 		if err != nil {
 			b.t.Fatal(err)
@@ -227,6 +340,13 @@ func (b *bundle) refused(pool *pgxpool.Pool) {
 		}
 		b.wantEffects(c.want)
 	}
+}
+
+// sets sets the switch of the group.
+func (b *bundle) sets(state string) {
+	b.t.Helper()
+	b.exec(`INSERT INTO outbox.consumer_control (consumer_group, state, changed_by, reason) VALUES ('ledger', $1, 'alice', 'a test')
+		ON CONFLICT (consumer_group) DO UPDATE SET state = excluded.state`, state)
 }
 
 // claimOnly claims, and writes no effect.

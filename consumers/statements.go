@@ -37,7 +37,7 @@ var (
 // statements are those of one database schema.
 type statements struct {
 	received, receivedAll, paused    string
-	receivedGuard, pausedGuard       string
+	pausedGuard                      string
 	quarantine, failed, bury, buried string
 	claimReplay, endReplay           string
 	pruneInbox, pruneDead, measure   string
@@ -46,9 +46,8 @@ type statements struct {
 
 func newStatements(schema string) statements {
 	in := func(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", schema) }
-	received := in(receivedSQL) + "RETURNING "
 	return statements{
-		received: received + isPaused(schema, "$4"), receivedGuard: received + guardOf("NOT "+isPaused(schema, "$4")), receivedAll: in(receivedAllSQL),
+		received: in(receivedSQL), receivedAll: in(receivedAllSQL),
 		paused: "SELECT " + isPaused(schema, "$1"), pausedGuard: "SELECT " + guardOf("NOT "+isPaused(schema, "$1")),
 		quarantine: in(quarantineSQL), failed: in(failedSQL),
 		bury: in(burySQL), buried: in(buriedSQL), claimReplay: in(claimReplaySQL), endReplay: in(endReplaySQL), pruneInbox: in(pruneInboxSQL), pruneDead: in(pruneDeadSQL),

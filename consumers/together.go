@@ -81,7 +81,8 @@ func (a *Applier) applyTogether(ctx context.Context, events []event.Event) ([]Re
 	}
 	limited, cancel := context.WithTimeout(ctx, a.cfg.HandleTimeout)
 	defer cancel()
-	done, err := a.bounded(limited, func(t *attempt) ([]applied, error) { return a.transaction(limited, t, guarded, events...) })
+	t := &attempt{}
+	done, err := a.bounded(limited, t, func() ([]applied, error) { return a.transaction(limited, t, guarded, events...) })
 	if err != nil {
 		return nil, err
 	}

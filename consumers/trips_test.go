@@ -87,9 +87,18 @@ func TestBeginThatFailsIsAnOutage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = a.Apply(t.Context(), newEvent(t, "event "+name, refund{ID: name, Account: "acct_1", Amount: 500}))
-			if consumers.Classify(err) != consumers.Outage || !strings.Contains(err.Error(), "begin") {
-				t.Errorf("class %s of %v", consumers.Classify(err), err)
+			factless, err := consumers.NewApplier(pool, func(_ context.Context, tx *facts.Tx, _ event.Event) error {
+				facts.None(tx) // and asks nothing
+				return nil
+			}, b.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range []*consumers.Applier{a, factless} {
+				_, err = a.Apply(t.Context(), newEvent(t, "event "+name, refund{ID: name, Account: "acct_1", Amount: 500}))
+				if consumers.Classify(err) != consumers.Outage || !strings.Contains(err.Error(), "begin") {
+					t.Errorf("class %s of %v", consumers.Classify(err), err)
+				}
 			}
 			b.wantEffects(0)
 		})
