@@ -140,9 +140,8 @@ func TestWhatIsRefusedIsToldInTime(t *testing.T) {
 				if err := apply(ctx, tx, e); err != nil {
 					return err
 				}
-				deadline, _ := ctx.Deadline()
 				select {
-				case <-time.After(time.Until(deadline) * 6 / 10):
+				case <-time.After(cfg.HandleTimeout * 6 / 10):
 				case <-ctx.Done():
 				}
 				c.meanwhile(b)
