@@ -127,7 +127,7 @@ func writeRevokes(b *strings.Builder, schema string, names RoleNames, objects ca
 	for _, list := range []struct {
 		kind  string
 		names []string
-	}{{"TABLE", objects.Tables}, {"SEQUENCE", objects.Sequences}, {"FUNCTION", objects.Functions}} {
+	}{{"DOMAIN", objects.Domains}, {"TABLE", objects.Tables}, {"SEQUENCE", objects.Sequences}, {"FUNCTION", objects.Functions}} {
 		qualified := make([]string, len(list.names))
 		for i, name := range list.names {
 			qualified[i] = "\n  " + schema + "." + name

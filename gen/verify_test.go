@@ -32,7 +32,7 @@ func TestVerify(t *testing.T) {
 			want: []string{"column outbox_batch.stream: existence"}, last: true},
 		{name: "parameters", change: "SELECT 1", opts: gen.VerifyOptions{Params: canonical.Params{MaxEventBytes: 2048}},
 			want: []string{
-				"constraint event_outbox.event_outbox_data: definition",
+				"domain event_outbox_data: check event_outbox_data",
 				"function _stage_one(uuid, integer, text, text, bytea, text, text, text, text, text, text, text): body",
 				"component outbox: parameters", "component hold: parameters", "component relay: parameters", "component consumer: parameters", "component saga: parameters",
 			}, last: true},

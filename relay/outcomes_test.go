@@ -116,7 +116,7 @@ func outcomes() []outcome {
 			row: "not an event that can be sent", class: relay.Refused, reason: "malformed",
 			staged: func(s *setup) {
 				s.awaitLanes(16) // a relay that starts would refuse such a schema
-				s.exec("ALTER TABLE outbox.event_outbox DROP CONSTRAINT event_outbox_type")
+				s.exec("ALTER DOMAIN outbox.event_outbox_type DROP CONSTRAINT event_outbox_type")
 				s.exec(`INSERT INTO outbox.event_outbox (event_id, source, type, partition_key) VALUES ($1, '/test', 'not a type', 'k')`, victim)
 				s.stage("k", 1)
 			},

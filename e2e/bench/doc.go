@@ -15,6 +15,7 @@
 //	latency   from commit to a consumer at 200 events/s: polling, with wake-ups, and the floor
 //	idle      what a relay costs that has nothing to do
 //	stage     what an event adds to the transaction that stages it
+//	append    what staging an event costs a service with eight transactions at once
 //	retained  the drain beside millions of published and held events
 //	backlog   a large backlog against a small one, and the relay's memory
 //	scale     more relays on a database, more databases on a cluster

@@ -66,6 +66,7 @@ type measurement struct {
 func measurements() []measurement {
 	return []measurement{
 		{"drain", measureDrain}, {"latency", measureLatency}, {"idle", measureIdle}, {"stage", measureStaging},
+		{"append", measureAppend},
 		{"retained", measureRetained}, {"backlog", measureBacklog}, {"scale", measureScale}, {"hold", measureHold},
 		{"consume", measureConsume}, {"recovery", measureRecovery},
 	}

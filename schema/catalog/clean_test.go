@@ -56,11 +56,11 @@ func TestOtherParameters(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]bool{
-			"column event_outbox.lane: generated":                   true,
-			"constraint event_outbox.event_outbox_data: definition": true,
-			stageOne + ": body":                                     true,
-			"function _retention_dated(smallint): body":             true,
-			"function _retention_judge(smallint, interval): body":   true,
+			"column event_outbox.lane: generated":                 true,
+			"domain event_outbox_data: check event_outbox_data":   true,
+			stageOne + ": body":                                   true,
+			"function _retention_dated(smallint): body":           true,
+			"function _retention_judge(smallint, interval): body": true,
 		}
 		for _, d := range differences(t, pool, expected) {
 			if what := d.Object.String() + ": " + d.Property; !want[what] || !d.Matters {

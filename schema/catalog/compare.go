@@ -252,11 +252,13 @@ func (c *comparison) changes(o Object) []Difference {
 }
 
 // follows reports whether a property differs because another one does: the one of the
-// parent of a partition, the kind of a relation, the type of a sequence.
+// parent of a partition, the kind of a relation, the type of a domain or of a sequence.
 func (c *comparison) follows(o Object, property string) bool {
 	switch {
 	case property != propKind && c.differs(o, propKind):
 		return true
+	case o.Kind == kindDomain && property != propPublic:
+		return property != "type" && c.differs(o, "type")
 	case o.Kind == kindSequence || o.Kind == kindIdentity:
 		return (property == "maximum" || property == "minimum") && c.differs(o, "type")
 	}

@@ -54,8 +54,9 @@ var harmless = []string{"storage", "compression", "statistics", "options", "repl
 
 // matters reports whether a relay must refuse a difference of this property. The options
 // of a view say with whose rights it reads; those of tables and indexes are storage settings.
+// Whoever may use a domain can make columns of it, and changes nothing about ours.
 func matters(o Object, property string) bool {
-	if slices.Contains(harmless, property) {
+	if slices.Contains(harmless, property) || o.Kind == kindDomain && property == propPublic {
 		return false
 	}
 	return !strings.HasPrefix(property, propOption) || o.Kind == kindView

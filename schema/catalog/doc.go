@@ -13,7 +13,7 @@
 //
 // # What it promises
 //
-//   - Everything that changes behaviour is compared: columns, constraints, indexes,
+//   - Everything that changes behaviour is compared: domains, columns, constraints, indexes,
 //     partitions, sequences, functions, views, triggers, rules, row security, storage
 //     settings, rights of PUBLIC.
 //   - [Compare] reports each [Difference] once, where it can be mended, with the statement

@@ -72,8 +72,7 @@ var columnDrifts = []drift{
 	{name: "column type of an identity", do: "ALTER TABLE outbox.hold_audit ALTER COLUMN id TYPE integer",
 		want: []string{"column hold_audit.id: type"}, matters: true},
 	{name: "column length", do: dropInfo + "ALTER TABLE outbox.event_outbox ALTER COLUMN dataschema TYPE varchar(255);" + createInfo,
-		// The check casts what is no text, and so does nothing else.
-		want: []string{"column event_outbox.dataschema: type", "constraint event_outbox.event_outbox_dataschema: definition"}, matters: true},
+		want: []string{"column event_outbox.dataschema: type"}, matters: true},
 	{name: "collation", do: `ALTER TABLE outbox.outbox_batch ALTER COLUMN stream TYPE text COLLATE "C"`,
 		want: []string{"column outbox_batch.stream: collation"}, matters: true},
 	{name: "not null missing", do: "ALTER TABLE outbox.event_outbox ALTER COLUMN source DROP NOT NULL",

@@ -33,7 +33,7 @@ func TestDrift(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range [][]drift{tableDrifts, columnDrifts, constraintDrifts, indexDrifts, partitionDrifts, sequenceDrifts, routineDrifts, rightsDrifts} {
+		for _, kind := range [][]drift{domainDrifts, tableDrifts, columnDrifts, constraintDrifts, indexDrifts, partitionDrifts, sequenceDrifts, routineDrifts, rightsDrifts} {
 			for _, d := range kind {
 				if snapshot.Major >= d.since && (d.before == 0 || snapshot.Major < d.before) {
 					t.Run(d.name, func(t *testing.T) { d.check(t, pool, snapshot, scratch) })
@@ -151,6 +151,7 @@ func TestRebuild(t *testing.T) {
 		snapshot := snapshotOf(t, pool)
 		for _, what := range []struct{ kinds, drop string }{
 			{"tables", "SELECT format('DROP TABLE outbox.%I CASCADE', relname) FROM pg_class WHERE relnamespace = 'outbox'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"},
+			{"domains", "SELECT format('DROP DOMAIN %s CASCADE', oid::regtype) FROM pg_type WHERE typnamespace = 'outbox'::regnamespace AND typtype = 'd'"},
 			{"sequences", "SELECT 'DROP SEQUENCE outbox.event_outbox_seq CASCADE'"},
 			{"functions", "SELECT format('DROP FUNCTION %s CASCADE', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'outbox'::regnamespace"},
 		} {

@@ -26,6 +26,7 @@ const (
 	propSeed       = "~seed"  // of a table: the statements that fill it
 	propOption     = "option "
 	propSetting    = "setting "
+	propCheck      = "check " // of a domain: a constraint, by its name
 
 	attached = "attached" // the definition of an index that is part of the parent's
 )

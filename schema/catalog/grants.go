@@ -85,7 +85,7 @@ func readRights(ctx context.Context, conn *pgx.Conn, schema string, names Names,
 	for _, signature := range names.Functions {
 		functions = append(functions, functionName(signature))
 	}
-	rows, err := conn.Query(ctx, rightsSQL, schema, who, slices.Concat(names.Tables, names.Sequences), functions)
+	rows, err := conn.Query(ctx, rightsSQL, schema, who, slices.Concat(names.Tables, names.Sequences), functions, names.Domains)
 	if err != nil {
 		return nil, err
 	}

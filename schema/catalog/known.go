@@ -13,7 +13,7 @@ const maxSlots = 32
 // parameters. It says which names in a database are ours.
 type knowledge struct {
 	facts facts
-	owner map[string]canonical.Component // by the name of a relation or a function
+	owner map[string]canonical.Component // by the name of a relation, a function or a domain
 }
 
 var known = sync.OnceValues(func() (knowledge, error) {

@@ -43,6 +43,8 @@ func (c *comparison) mendMissing(o Object) string {
 	switch o.Kind {
 	case kindSchema:
 		return "-- Run the migrations of this service: nothing is installed."
+	case kindDomain:
+		return c.createDomain(o)
 	case kindSequence:
 		return c.createSequence(o)
 	case kindTable:
@@ -104,6 +106,8 @@ func (c *comparison) mendChange(o Object, property string) string {
 		return c.setOption(o, option)
 	}
 	switch o.Kind {
+	case kindDomain:
+		return c.changeDomain(o, property)
 	case kindSequence, kindIdentity:
 		return c.changeSequence(o, property)
 	case kindTable:
@@ -135,6 +139,8 @@ func (c *comparison) revokePublic(o Object) string {
 		kind = "FUNCTION"
 	case kindSequence:
 		kind = "SEQUENCE"
+	case kindDomain:
+		kind = "DOMAIN"
 	}
 	return fmt.Sprintf("REVOKE ALL ON %s %s FROM PUBLIC;", kind, c.name(o.Name))
 }
@@ -142,8 +148,11 @@ func (c *comparison) revokePublic(o Object) string {
 // regrant gives the rights on an object back to those who had them before it was made anew.
 func (c *comparison) regrant(o Object) string {
 	kind := "TABLE"
-	if o.Kind == kindFunction {
+	switch o.Kind {
+	case kindFunction:
 		kind = "FUNCTION"
+	case kindDomain:
+		kind = "DOMAIN"
 	}
 	var b strings.Builder
 	for line := range strings.Lines(c.have[o][propGrants]) {

@@ -7,6 +7,7 @@ import (
 // Names are the objects of a schema that rights can be granted on, without the name of the
 // database schema, each list in alphabetical order.
 type Names struct {
+	Domains   []string
 	Tables    []string // and views and partitions
 	Sequences []string
 	Functions []string // with the types of their arguments
@@ -20,8 +21,10 @@ func NamesOf(params canonical.Params, components ...canonical.Component) (Names,
 		return Names{}, err
 	}
 	var names Names
-	for _, o := range sorted(e.objects(kindTable, kindView, kindSequence, kindFunction)) {
+	for _, o := range sorted(e.objects(kindDomain, kindTable, kindView, kindSequence, kindFunction)) {
 		switch o.Kind {
+		case kindDomain:
+			names.Domains = append(names.Domains, o.Name)
 		case kindSequence:
 			names.Sequences = append(names.Sequences, o.Name)
 		case kindFunction:

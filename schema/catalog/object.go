@@ -28,6 +28,7 @@ func (o Object) String() string {
 // The kinds, in the order in which they are reported and mended: what is needed comes first.
 const (
 	kindSchema     = "schema"
+	kindDomain     = "domain" // with its constraints
 	kindSequence   = "sequence"
 	kindTable      = "table"
 	kindColumn     = "column"
@@ -45,7 +46,7 @@ const (
 )
 
 var kinds = []string{
-	kindSchema, kindSequence, kindTable, kindColumn, kindIdentity, kindConstraint, kindReference, kindIndex,
+	kindSchema, kindDomain, kindSequence, kindTable, kindColumn, kindIdentity, kindConstraint, kindReference, kindIndex,
 	kindFunction, kindView, kindTrigger, kindRule, kindPolicy, kindRole, kindGrant,
 }
 

@@ -24,7 +24,7 @@ var statements embed.FS
 
 // parts of the statement that reads a catalog, in the order of their output.
 var parts = []string{
-	"schema", "tables", "options", "partitions", "columns", "constraints", "references", "indexes",
+	"schema", "domains", "tables", "options", "partitions", "columns", "constraints", "references", "indexes",
 	"triggers", "policies", "sequences", "functions", "views", "rights",
 }
 
@@ -39,7 +39,7 @@ func Read(ctx context.Context, db DB, schema string) (*Live, error) {
 	if !canonical.ValidIdentifier(schema) {
 		return nil, fmt.Errorf("read catalog: %q is not the name of a database schema", schema)
 	}
-	relations, functions, err := names()
+	ours, err := everyName()
 	if err != nil {
 		return nil, fmt.Errorf("read catalog: %w", err)
 	}
@@ -48,20 +48,20 @@ func Read(ctx context.Context, db DB, schema string) (*Live, error) {
 		return nil, fmt.Errorf("read catalog of schema %s: begin: %w", schema, err)
 	}
 	defer session.end(ctx)
-	live, err := read(ctx, session.conn, schema, relations, functions)
+	live, err := read(ctx, session.conn, schema, ours)
 	if err != nil {
 		return nil, fmt.Errorf("read catalog of schema %s: %w", schema, err)
 	}
 	return live, nil
 }
 
-// read reads in a transaction. Null names mean everything.
-func read(ctx context.Context, conn *pgx.Conn, schema string, relations, functions []string) (*Live, error) {
+// read reads in a transaction what has one of the names, of which nil ones mean everything.
+func read(ctx context.Context, conn *pgx.Conn, schema string, of names) (*Live, error) {
 	live := &Live{Schema: schema, facts: facts{}}
 	if err := conn.QueryRow(ctx, settingsSQL).Scan(&live.Major); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
-	rows, err := conn.Query(ctx, readSQL, schema, relations, functions)
+	rows, err := conn.Query(ctx, readSQL, schema, of.relations, of.functions, of.domains)
 	if err != nil {
 		return nil, err
 	}
@@ -73,21 +73,27 @@ func read(ctx context.Context, conn *pgx.Conn, schema string, relations, functio
 	return live, err
 }
 
-// names returns the relations and the functions that any canonical schema may have.
-func names() (relations, functions []string, err error) {
+// names are what reading looks at.
+type names struct{ relations, functions, domains []string }
+
+// everyName returns the names that any canonical schema may have.
+func everyName() (names, error) {
 	ours, err := known()
 	if err != nil {
-		return nil, nil, err
+		return names{}, err
 	}
+	var all names
 	for o := range ours.facts {
 		switch o.Kind {
 		case kindTable, kindView, kindSequence:
-			relations = append(relations, o.Name)
+			all.relations = append(all.relations, o.Name)
 		case kindFunction:
-			functions = append(functions, functionName(o.Name))
+			all.functions = append(all.functions, functionName(o.Name))
+		case kindDomain:
+			all.domains = append(all.domains, o.Name)
 		}
 	}
-	return relations, functions, nil
+	return all, nil
 }
 
 // functionName returns a function's name without its arguments.

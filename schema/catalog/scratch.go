@@ -44,7 +44,7 @@ func scratch(ctx context.Context, conn *pgx.Conn, params canonical.Params, compo
 			return nil, fmt.Errorf("component %s version %d: %w", file.Component, file.Version, err)
 		}
 	}
-	live, err := read(ctx, conn, name, nil, nil)
+	live, err := read(ctx, conn, name, names{})
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,49 @@ CREATE TABLE IF NOT EXISTS {{.Schema}}.holdfast_schema (
 -- numbers after another session's newer ones, and a key would lose its order.
 CREATE SEQUENCE {{.Schema}}.event_outbox_seq AS bigint CACHE 1;
 
+-- The rules for the values of an event make a row that no broker would take impossible to commit.
+-- Together they keep the header block of a message under 64 KiB even when every character has
+-- to be percent-encoded.
+--
+-- They are domains, because the server parses and compiles the CHECKs of a table again for every
+-- INSERT, which was most of what a row cost; the constraints of a domain it compiles once in a
+-- session. The columns keep the plain types: a driver that asks the server for the type
+-- of a parameter may not know what to make of a domain. One CHECK casts each column to its domain.
+-- Errors bear the name of the constraint, and have no row in them.
+--
+-- BETWEEN comes last: the server writes it in front in another way once the database
+-- was dumped and restored, and a comparison of catalogs would see another constraint.
+CREATE DOMAIN {{.Schema}}.event_outbox_event_id AS text CONSTRAINT event_outbox_event_id CHECK
+  (value COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(value) BETWEEN 1 AND 255);
+CREATE DOMAIN {{.Schema}}.event_outbox_source AS text CONSTRAINT event_outbox_source CHECK
+  (value COLLATE "C" !~ '[\u0001-\u0020\u007f-\u009f]' AND octet_length(value) BETWEEN 1 AND 1024);
+-- The type becomes part of a NATS subject: dotted tokens of printable ASCII,
+-- without wildcards, white space or empty tokens.
+CREATE DOMAIN {{.Schema}}.event_outbox_type AS text CONSTRAINT event_outbox_type CHECK
+  (octet_length(value) <= 255 AND value COLLATE "C" ~ '^[!-#%-)+,/-=?-~-][!-)+,/-=?-~-]*(\.[!-)+,/-=?-~-]+)*$');
+CREATE DOMAIN {{.Schema}}.event_outbox_subject AS text CONSTRAINT event_outbox_subject CHECK
+  (value COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(value) BETWEEN 1 AND 1024);
+CREATE DOMAIN {{.Schema}}.event_outbox_datacontenttype AS text CONSTRAINT event_outbox_datacontenttype CHECK
+  (octet_length(value) <= 255 AND value COLLATE "C" ~ '^[!#$&^_.+A-Za-z0-9-]+/[!#$&^_.+A-Za-z0-9-]+( *;[ -~]*)?$');
+CREATE DOMAIN {{.Schema}}.event_outbox_dataschema AS text CONSTRAINT event_outbox_dataschema CHECK
+  (octet_length(value) <= 1024 AND value COLLATE "C" ~ '^[A-Za-z][A-Za-z0-9+.-]*:[^\u0001-\u0020\u007f-\u009f]+$');
+CREATE DOMAIN {{.Schema}}.event_outbox_partition_key AS text CONSTRAINT event_outbox_partition_key CHECK
+  (value COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(value) BETWEEN 1 AND 255);
+CREATE DOMAIN {{.Schema}}.event_outbox_time AS timestamptz CONSTRAINT event_outbox_time CHECK
+  (value >= '0001-01-01 00:00:00+00' AND value < '10000-01-01 00:00:00+00');
+-- Extension names by the CloudEvents grammar, none of them a core attribute;
+-- values are strings without control characters, booleans or 32-bit integers.
+CREATE DOMAIN {{.Schema}}.event_outbox_extensions AS jsonb CONSTRAINT event_outbox_extensions CHECK
+  (jsonb_typeof(value) = 'object'
+   AND (value = '{}'::jsonb OR
+    (octet_length(value::text) <= 8192
+     AND NOT value ?| ARRAY['id','source','type','specversion','subject','time','datacontenttype','dataschema','data','partitionkey']
+     AND NOT jsonb_path_exists(value, 'strict $.keyvalue() ? (!(@.key like_regex "^[a-z0-9]{1,20}$"))')
+     AND NOT jsonb_path_exists(value, 'strict $.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")')
+     AND NOT jsonb_path_exists(value, 'strict $.* ? (@.type() == "number" && (@ < -2147483648 || @ > 2147483647 || @ != @.floor()))')
+     AND NOT jsonb_path_exists(value, 'strict $.* ? (@ like_regex "[\\u0001-\\u001f\\u007f-\\u009f]")'))));
+CREATE DOMAIN {{.Schema}}.event_outbox_data AS bytea CONSTRAINT event_outbox_data CHECK (octet_length(value) <= {{.MaxEventBytes}});
+
 -- Columns of fixed width come first, so that no row carries padding.
 CREATE TABLE {{.Schema}}.event_outbox (
   -- Position in the log. A release assigns a new one.
@@ -51,41 +94,13 @@ CREATE TABLE {{.Schema}}.event_outbox (
 
   CONSTRAINT event_outbox_pkey PRIMARY KEY (lane, seq, slot),
 
-  -- The checks make a row that no broker would take impossible to commit.
-  -- Together they keep the header block of a message under 64 KiB even when
-  -- every character has to be percent-encoded.
-  -- BETWEEN comes last: the server writes it in front in another way once the database
-  -- was dumped and restored, and a comparison of catalogs would see another constraint.
-  CONSTRAINT event_outbox_event_id CHECK
-    (event_id COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(event_id) BETWEEN 1 AND 255),
-  CONSTRAINT event_outbox_source CHECK
-    (source COLLATE "C" !~ '[\u0001-\u0020\u007f-\u009f]' AND octet_length(source) BETWEEN 1 AND 1024),
-  -- The type becomes part of a NATS subject: dotted tokens of printable ASCII,
-  -- without wildcards, white space or empty tokens.
-  CONSTRAINT event_outbox_type CHECK
-    (octet_length(type) <= 255 AND type COLLATE "C" ~ '^[!-#%-)+,/-=?-~-][!-)+,/-=?-~-]*(\.[!-)+,/-=?-~-]+)*$'),
-  CONSTRAINT event_outbox_subject CHECK
-    (subject COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(subject) BETWEEN 1 AND 1024),
-  CONSTRAINT event_outbox_datacontenttype CHECK
-    (octet_length(datacontenttype) <= 255 AND datacontenttype COLLATE "C" ~ '^[!#$&^_.+A-Za-z0-9-]+/[!#$&^_.+A-Za-z0-9-]+( *;[ -~]*)?$'),
-  CONSTRAINT event_outbox_dataschema CHECK
-    (octet_length(dataschema) <= 1024 AND dataschema COLLATE "C" ~ '^[A-Za-z][A-Za-z0-9+.-]*:[^\u0001-\u0020\u007f-\u009f]+$'),
-  CONSTRAINT event_outbox_partition_key CHECK
-    (partition_key COLLATE "C" !~ '[\u0001-\u001f\u007f-\u009f]' AND octet_length(partition_key) BETWEEN 1 AND 255),
-  CONSTRAINT event_outbox_time CHECK
-    (time >= '0001-01-01 00:00:00+00' AND time < '10000-01-01 00:00:00+00'),
-  -- Extension names by the CloudEvents grammar, none of them a core attribute;
-  -- values are strings without control characters, booleans or 32-bit integers.
-  CONSTRAINT event_outbox_extensions CHECK
-    (jsonb_typeof(extensions) = 'object'
-     AND (extensions = '{}'::jsonb OR
-      (octet_length(extensions::text) <= 8192
-       AND NOT extensions ?| ARRAY['id','source','type','specversion','subject','time','datacontenttype','dataschema','data','partitionkey']
-       AND NOT jsonb_path_exists(extensions, 'strict $.keyvalue() ? (!(@.key like_regex "^[a-z0-9]{1,20}$"))')
-       AND NOT jsonb_path_exists(extensions, 'strict $.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")')
-       AND NOT jsonb_path_exists(extensions, 'strict $.* ? (@.type() == "number" && (@ < -2147483648 || @ > 2147483647 || @ != @.floor()))')
-       AND NOT jsonb_path_exists(extensions, 'strict $.* ? (@ like_regex "[\\u0001-\\u001f\\u007f-\\u009f]")')))),
-  CONSTRAINT event_outbox_data CHECK (octet_length(data) <= {{.MaxEventBytes}}),
+  -- Every value keeps the rule of its domain, above. The count is never negative: the casts are
+  -- what this is for.
+  CONSTRAINT event_outbox_values CHECK (num_nulls(
+    event_id::{{.Schema}}.event_outbox_event_id, source::{{.Schema}}.event_outbox_source, type::{{.Schema}}.event_outbox_type,
+    subject::{{.Schema}}.event_outbox_subject, datacontenttype::{{.Schema}}.event_outbox_datacontenttype,
+    dataschema::{{.Schema}}.event_outbox_dataschema, partition_key::{{.Schema}}.event_outbox_partition_key,
+    time::{{.Schema}}.event_outbox_time, extensions::{{.Schema}}.event_outbox_extensions, data::{{.Schema}}.event_outbox_data) >= 0),
   -- An operation and its generation come together.
   CONSTRAINT event_outbox_hold CHECK
     ((hold_operation_id IS NULL) = (hold_generation IS NULL) AND hold_generation > 0),
@@ -198,7 +213,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
 END
 $$;
 
--- _stage_one validates one event as the constraints do, but with errors that name the
+-- _stage_one validates one event as the domains do, but with errors that name the
 -- field, and writes it: with a position when operation is null, held otherwise.
 CREATE FUNCTION {{.Schema}}._stage_one(
   operation uuid, generation integer,
@@ -309,7 +324,7 @@ END
 $$;
 
 -- _stage writes many events in one call, in the order of the arrays. The
--- arrays are parallel. The constraints of the table judge the rows.
+-- arrays are parallel. The constraints of the domains and of the table judge the rows.
 CREATE FUNCTION {{.Schema}}._stage(
   operation uuid, generation integer,
   ids text[], sources text[], types text[], subjects text[], times text[],
@@ -390,8 +405,22 @@ AS $$
   SELECT {{.Schema}}._stage_one(NULL, NULL, source, type, {{.Schema}}._base64(id, data), id, subject, "time", datacontenttype, dataschema, partitionkey, extensions)
 $$;
 
--- Rights are granted by name (outbox-gen roles), never to everybody. PUBLIC could
--- otherwise call also the internal functions.
+-- Rights are granted by name (outbox-gen roles), never to everybody. A value is judged without any
+-- right on its domain; USAGE would let anybody make columns that forbid to drop or to change it.
+REVOKE ALL ON DOMAIN
+  {{.Schema}}.event_outbox_event_id,
+  {{.Schema}}.event_outbox_source,
+  {{.Schema}}.event_outbox_type,
+  {{.Schema}}.event_outbox_subject,
+  {{.Schema}}.event_outbox_datacontenttype,
+  {{.Schema}}.event_outbox_dataschema,
+  {{.Schema}}.event_outbox_partition_key,
+  {{.Schema}}.event_outbox_time,
+  {{.Schema}}.event_outbox_extensions,
+  {{.Schema}}.event_outbox_data
+FROM PUBLIC;
+
+-- PUBLIC could otherwise call also the internal functions.
 REVOKE ALL ON FUNCTION
   {{.Schema}}.uuid_v7(),
   {{.Schema}}._invalid(text, text, text, text),

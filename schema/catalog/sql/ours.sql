@@ -1,6 +1,7 @@
 -- What follows is one statement, so that it sees one snapshot: this head, then the other
 -- files, joined by UNION ALL. Each row is a fact: kind, table, name, property, value.
--- $1 is the database schema; $2 the relations and $3 the functions to look at, null for all.
+-- $1 is the database schema; $2 the relations, $3 the functions and $4 the domains to look at, null
+-- for all.
 WITH home AS MATERIALIZED (
   SELECT n.oid, n.nspname, n.nspacl, n.nspowner FROM pg_namespace n WHERE n.nspname = $1::text
 ), ours AS MATERIALIZED (
@@ -20,6 +21,11 @@ WITH home AS MATERIALIZED (
     FROM pg_proc p
     JOIN home ON home.oid = p.pronamespace
    WHERE $3::text[] IS NULL OR p.proname::text = ANY ($3::text[])
+), domains AS MATERIALIZED (
+  SELECT y.*
+    FROM pg_type y
+    JOIN home ON home.oid = y.typnamespace
+   WHERE y.typtype = 'd' AND ($4::text[] IS NULL OR y.typname::text = ANY ($4::text[]))
 ), keeper AS (
   -- Whose tables these are. A view, and a function that runs as its owner, must belong to
   -- somebody with the rights of this role.

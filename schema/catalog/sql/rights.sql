@@ -14,6 +14,9 @@ SELECT o.kind, '-', o.name,
      UNION ALL
     SELECT 'function', p.signature, p.proowner, NULL, coalesce(p.proacl, acldefault('f', p.proowner))
       FROM functions p
+     UNION ALL
+    SELECT 'domain', y.typname::text, y.typowner, NULL, coalesce(y.typacl, acldefault('T', y.typowner))
+      FROM domains y
   ) AS o (kind, name, owner, col, acl)
  CROSS JOIN LATERAL (
    SELECT a.grantee = 0, a.privilege_type || coalesce(' (' || o.col || ')', ''),

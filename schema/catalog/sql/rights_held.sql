@@ -1,6 +1,6 @@
 -- What roles have: with how = 'effective' what they may do, by whatever way they came to it;
--- with how = 'granted' what was granted to them by name. $2 are the roles, $3 the relations
--- and $4 the functions to look at.
+-- with how = 'granted' what was granted to them by name. $2 are the roles, $3 the relations,
+-- $4 the functions and $5 the domains to look at.
 WITH roles AS (
   SELECT r.oid, r.rolname::text AS name, r.rolsuper FROM pg_roles r WHERE r.rolname = ANY ($2::text[])
 ), objects AS (
@@ -11,6 +11,10 @@ WITH roles AS (
   SELECT 'FUNCTION', p.proname::text, p.oid, p.proacl, p.proowner
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
    WHERE n.nspname = $1::text AND p.proname::text = ANY ($4::text[])
+   UNION ALL
+  SELECT 'DOMAIN', y.typname::text, y.oid, y.typacl, y.typowner
+    FROM pg_type y JOIN pg_namespace n ON n.oid = y.typnamespace
+   WHERE n.nspname = $1::text AND y.typname::text = ANY ($5::text[]) AND y.typtype = 'd'
    UNION ALL
   SELECT 'SCHEMA', '', n.oid, n.nspacl, n.nspowner FROM pg_namespace n WHERE n.nspname = $1::text
 )
@@ -24,6 +28,7 @@ SELECT r.name, 'effective', o.kind, o.name, p.privilege, ''
          WHEN 'TABLE'    THEN p.privilege IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE') AND has_table_privilege(r.oid, o.oid, p.privilege)
          WHEN 'SEQUENCE' THEN p.privilege IN ('SELECT', 'UPDATE', 'USAGE') AND has_sequence_privilege(r.oid, o.oid, p.privilege)
          WHEN 'FUNCTION' THEN p.privilege = 'EXECUTE' AND has_function_privilege(r.oid, o.oid, p.privilege)
+         WHEN 'DOMAIN'   THEN p.privilege = 'USAGE' AND has_type_privilege(r.oid, o.oid, p.privilege)
          ELSE p.privilege = 'USAGE' AND has_schema_privilege(r.oid, o.oid, p.privilege)
        END
 UNION ALL

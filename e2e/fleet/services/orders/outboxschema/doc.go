@@ -18,7 +18,7 @@ const (
 // The newest version of each component, and the checksum of the SQL that makes it.
 const (
 	OutboxVersion  = 1
-	OutboxChecksum = "5c8e0f247ff2cc6595cf7937968d0f236c4e454cdde1ad7e5de7664d58d27d4d"
+	OutboxChecksum = "91653a71c1c0a7b145616cea94204e39f4beee6f10d1c610ef538bb3d9b8e0df"
 	HoldVersion    = 1
 	HoldChecksum   = "b4f3f4cd933c5f1a4d952b2da70eed6ee90ef5329cacf6e23da90cc5aca8bd84"
 	RelayVersion   = 1
