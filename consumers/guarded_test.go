@@ -106,7 +106,7 @@ func TestProofThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	b, e := known(t)
 	cfg := b.config()
-	cfg.HandleTimeout, cfg.SettleTimeout = time.Second, 500*time.Millisecond
+	cfg.HandleTimeout, cfg.SettleTimeout = 3*time.Second, 500*time.Millisecond
 	a := mustApplier(b, cfg)
 	b.locks()
 	if _, err := a.Apply(t.Context(), e); !errors.Is(err, consumers.ErrTimeout) || consumers.Classify(err) != consumers.Failed {
@@ -235,7 +235,7 @@ func TestTimeThatIsOverCommitsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	cfg := b.config()
-	cfg.HandleTimeout = time.Second
+	cfg.HandleTimeout = 3 * time.Second
 	a, err := consumers.NewApplier(b.Pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
 		err := apply(ctx, tx, e)
 		<-ctx.Done()
