@@ -85,9 +85,9 @@
 // transaction is rolled back and runs again the careful way, in two trips, of which the first
 // says what is wrong. So also when the trip has no answer in its time. What failed before goes the careful way at
 // once, as everything does with a proof of the service's own, which needs an answer before the commit,
-// and in pgx's simple protocol, because there the log of the server would have the values. Each way has Config.HandleTimeout, and
-// each refusal is an error in the log of the server, "division by zero", because Postgres has no assertion.
-// The handler runs once more for a refusal, once more when the database refuses the inbox, and three times
+// and in pgx's simple protocol, because there the log of the server would have the values. Each way has Config.HandleTimeout.
+// A refusal is an error in the log of the server too, which begins with "invalid input syntax" and says why: Postgres has no
+// assertion. The handler runs once more for a refusal, once more when the database refuses the inbox, and three times
 // in all when the transaction loses against others.
 //
 // # What does not come back

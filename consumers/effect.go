@@ -122,8 +122,11 @@ type count struct {
 	guard string // fails unless each fact is proven
 }
 
+// countOf makes a guard of a count, as paused_guard.sql is one.
 func countOf(sql string) count {
-	return count{read: sql, guard: "SELECT " + guardOf("p.effects = 1 AND p.matching = 1") + " FROM (" + sql + ") AS p"}
+	return count{read: sql, guard: `SELECT ('holdfast: a fact is not proven, it has ' || p.effects || ' effects, ' || p.matching || ' of them as it was told: nothing was committed')::int
+  FROM (` + sql + `) AS p
+ WHERE (p.effects = 1 AND p.matching = 1) IS NOT TRUE`}
 }
 
 func newProofs(schema string, effects map[string]Effect, own Proof) proofs {

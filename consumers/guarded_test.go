@@ -293,8 +293,14 @@ func TestRefusedInEveryProtocolMode(t *testing.T) {
 			if n := pool.Stat().NewConnsCount(); n != 1 {
 				t.Errorf("%d connections were made, want one", n)
 			}
-			if log := b.ServerLog(t); strings.Contains(log, one.Account) {
+			log := b.ServerLog(t)
+			if strings.Contains(log, one.Account) {
 				t.Errorf("the server logged what is in an event:\n%s", log)
+			}
+			for _, why := range []string{"has 0 effects, 0 of them as it was told: nothing was committed", "group ledger is paused: nothing was committed"} {
+				if strings.Contains(log, why) != (mode != pgx.QueryExecModeSimpleProtocol) {
+					t.Errorf("%q is not where it should be:\n%s", why, log)
+				}
 			}
 		})
 	}

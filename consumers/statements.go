@@ -10,6 +10,10 @@ var (
 	receivedSQL string
 	//go:embed sql/received_all.sql
 	receivedAllSQL string
+	//go:embed sql/paused.sql
+	pausedSQL string
+	//go:embed sql/paused_guard.sql
+	pausedGuardSQL string
 	//go:embed sql/quarantine.sql
 	quarantineSQL string
 	//go:embed sql/failed.sql
@@ -48,18 +52,8 @@ func newStatements(schema string) statements {
 	in := func(sql string) string { return strings.ReplaceAll(sql, "{{schema}}", schema) }
 	return statements{
 		received: in(receivedSQL), receivedAll: in(receivedAllSQL),
-		paused: "SELECT " + isPaused(schema, "$1"), pausedGuard: "SELECT " + guardOf("NOT "+isPaused(schema, "$1")),
-		quarantine: in(quarantineSQL), failed: in(failedSQL),
+		paused: in(pausedSQL), pausedGuard: in(pausedGuardSQL), quarantine: in(quarantineSQL), failed: in(failedSQL),
 		bury: in(burySQL), buried: in(buriedSQL), claimReplay: in(claimReplaySQL), endReplay: in(endReplaySQL), pruneInbox: in(pruneInboxSQL), pruneDead: in(pruneDeadSQL),
 		measure: in(measureSQL), controlSet: in(controlSetSQL), controlGet: in(controlGetSQL),
 	}
 }
-
-// isPaused is the switch of a group, as an expression. A group without a row runs.
-func isPaused(schema, group string) string {
-	return "EXISTS (SELECT FROM " + schema + ".consumer_control AS c WHERE c.consumer_group = " + group + " AND c.state = 'paused')"
-}
-
-// guardOf is an expression that fails unless a condition is true. Postgres has no assertion, and a division by zero is
-// an error.
-func guardOf(condition string) string { return "1 / coalesce((" + condition + ")::int, 0)" }
