@@ -53,6 +53,24 @@ func (r *rig) startChild(ctx context.Context, databaseURL string, settings ...st
 	return &child{p}, nil
 }
 
+// errEnded says why a measurement does not come to its end; the relay has said the rest.
+var errEnded = errors.New("a relay ended before its work was done")
+
+// whileRunning ends when one of the children does, so that nobody waits for its work.
+func whileRunning(ctx context.Context, children ...*child) (context.Context, context.CancelFunc) {
+	running, stop := context.WithCancelCause(ctx)
+	for _, c := range children {
+		go func() {
+			select {
+			case <-c.Done():
+				stop(errors.Join(errEnded, c.Err()))
+			case <-running.Done():
+			}
+		}()
+	}
+	return running, func() { stop(nil) }
+}
+
 // end stops the relay as a supervisor would.
 func (c *child) end() error {
 	if err := c.Stop(30 * time.Second); err != nil {
@@ -137,7 +155,9 @@ func (r *rig) drainWithChildren(ctx context.Context, pool *pgxpool.Pool, n, proc
 		}
 		children = append(children, c)
 	}
-	if err := r.untilSettled(ctx, pool, already+1); err != nil {
+	running, stop := whileRunning(ctx, children...)
+	defer stop()
+	if err := r.untilSettled(running, pool, already+1); err != nil {
 		return got, err
 	}
 	first, err := settled(ctx, pool)
@@ -147,7 +167,7 @@ func (r *rig) drainWithChildren(ctx context.Context, pool *pgxpool.Pool, n, proc
 	if first < already+n { // else it was so little that only the start can be seen
 		got.from, got.events = time.Now(), already+n-first
 	}
-	if err := r.untilSettled(ctx, pool, already+n); err != nil {
+	if err := r.untilSettled(running, pool, already+n); err != nil {
 		return got, err
 	}
 	got.to = time.Now()

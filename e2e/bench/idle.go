@@ -34,7 +34,9 @@ func measureIdle(ctx context.Context, r *rig) error {
 	if err := r.load(ctx, pool, 1000); err != nil {
 		return err
 	}
-	if err := r.untilSettled(ctx, pool, 1000); err != nil {
+	running, stop := whileRunning(ctx, relay)
+	defer stop()
+	if err := r.untilSettled(running, pool, 1000); err != nil {
 		return err
 	}
 	for i := range r.runs {

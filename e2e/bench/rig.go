@@ -207,12 +207,15 @@ func (r *rig) untilSettled(ctx context.Context, pool *pgxpool.Pool, n int) error
 	defer tick.Stop()
 	for {
 		done, err := settled(ctx, pool)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil || done >= n {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-tick.C:
 		}
 	}
