@@ -17,7 +17,7 @@ import (
 
 // attempt is the transaction that is open, as seen by whoever may have to end it from outside.
 type attempt struct {
-	runs int // how often the handler was asked
+	runs int // of the transaction, so far
 
 	mu         sync.Mutex
 	conn       *pgxpool.Conn // nil between transactions

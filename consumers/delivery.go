@@ -123,7 +123,7 @@ func (c *Consumer) judge(ctx context.Context, d *delivery) deliveryOutcome {
 		return c.failed(ctx, d, d.keyErr)
 	}
 	w := guarded
-	if d.times > 1 || d.ended != nil { // something was wrong with it before, which is found sooner
+	if d.times > 1 || d.ended != nil { // it went wrong before, or is a replay: what is wrong is found sooner
 		w = careful
 	}
 	result, err := c.applier.applyBy(ctx, w, d.event)

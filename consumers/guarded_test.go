@@ -63,10 +63,7 @@ func TestProofHasTheTimeOfTheHandler(t *testing.T) {
 			cfg := b.config()
 			cfg.SettleTimeout = 100 * time.Millisecond
 			cfg.Effects = map[string]consumers.Effect{"refund": {Table: "public.slow"}}
-			a, err := consumers.NewApplier(b.poolIn(mode), apply, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := newApplier(b, b.poolIn(mode), apply, cfg)
 			if r, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); err != nil || r.Outcome != consumers.Applied {
 				t.Errorf("%s, %v", r.Outcome, err)
 			}
@@ -136,7 +133,7 @@ func TestWhatIsRefusedIsToldInTime(t *testing.T) {
 			}
 			cfg := b.config()
 			cfg.HandleTimeout = 5 * time.Second
-			a, err := consumers.NewApplier(pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+			a := newApplier(b, pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
 				if err := apply(ctx, tx, e); err != nil {
 					return err
 				}
@@ -147,9 +144,6 @@ func TestWhatIsRefusedIsToldInTime(t *testing.T) {
 				c.meanwhile(b)
 				return ctx.Err()
 			}, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
 			if _, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); consumers.Classify(err) != c.want {
 				t.Errorf("class %s of %v, want %s", consumers.Classify(err), err, c.want)
 			}
@@ -212,13 +206,10 @@ func TestRefusalAtTheCommit(t *testing.T) {
 			b.exec("CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '" + state + "'; END $$")
 			b.exec("CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON public.refund DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.refuse()")
 			var runs atomic.Int64
-			a, err := consumers.NewApplier(b.Pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+			a := newApplier(b, b.Pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
 				runs.Add(1)
 				return apply(ctx, tx, e)
 			}, b.config())
-			if err != nil {
-				t.Fatal(err)
-			}
 			if _, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); consumers.Classify(err) != c.class || runs.Load() != c.runs {
 				t.Errorf("after %d runs class %s of %v, want %d and %s", runs.Load(), consumers.Classify(err), err, c.runs, c.class)
 			}
@@ -236,14 +227,11 @@ func TestTimeThatIsOverCommitsNothing(t *testing.T) {
 	b := setup(t)
 	cfg := b.config()
 	cfg.HandleTimeout = 3 * time.Second
-	a, err := consumers.NewApplier(b.Pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
+	a := newApplier(b, b.Pool, func(ctx context.Context, tx *facts.Tx, e event.Event) error {
 		err := apply(ctx, tx, e)
 		<-ctx.Done()
 		return err
 	}, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, err := a.Apply(t.Context(), newEvent(t, "event-1", one)); !errors.Is(err, consumers.ErrTimeout) {
 		t.Errorf("error is %v", err)
 	}
@@ -267,11 +255,8 @@ func TestServerThatEndsDuringTheCommit(t *testing.T) {
 			b := setup(t)
 			pool, proxy := b.proxied()
 			proxy.Add(fault.PostgresRule{Match: fault.Commits, Do: c.action, Times: 1})
-			a, err := consumers.NewApplier(pool, apply, b.config())
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = a.Apply(t.Context(), newEvent(t, "event-1", one))
+			a := newApplier(b, pool, apply, b.config())
+			_, err := a.Apply(t.Context(), newEvent(t, "event-1", one))
 			if errors.Is(err, consumers.ErrUnknownCommit) != c.unknown || !c.unknown && err != nil {
 				t.Errorf("error is %v", err)
 			}
@@ -336,10 +321,7 @@ func (b *bundle) refused(pool *pgxpool.Pool) {
 			state = "paused"
 		}
 		b.sets(state)
-		a, err := consumers.NewApplier(pool, c.handle, b.config())
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		a := newApplier(b, pool, c.handle, b.config())
 		if _, err := a.Apply(b.t.Context(), newEvent(b.t, "event-1", one)); !c.is(err) {
 			b.t.Errorf("%s: error is %v", state, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 
 	"github.com/holdfast-dev/holdfast/consumers"
@@ -69,7 +70,12 @@ func TestPause(t *testing.T) {
 
 func mustApplier(b *bundle, cfg consumers.Config) *consumers.Applier {
 	b.t.Helper()
-	a, err := consumers.NewApplier(b.Pool, apply, cfg)
+	return newApplier(b, b.Pool, apply, cfg)
+}
+
+func newApplier(b *bundle, pool *pgxpool.Pool, handle consumers.Handler, cfg consumers.Config) *consumers.Applier {
+	b.t.Helper()
+	a, err := consumers.NewApplier(pool, handle, cfg)
 	if err != nil {
 		b.t.Fatal(err)
 	}
